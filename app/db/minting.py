@@ -1,0 +1,47 @@
+"""Fresh secrets and identifiers: the only module that asks the system for randomness."""
+
+from __future__ import annotations
+
+import secrets
+import uuid
+
+from app.domain.tokens import ENDPOINT_PREFIX, OPERATOR_PREFIX
+
+_TAIL_ALPHABET = "abcdefghijkmnpqrstuvwxyz23456789"
+_TAIL_LENGTH = 4
+
+
+def endpoint_credential() -> str:
+    """`sbk_` and 32 random bytes in base64url without padding (identity.md)."""
+    return ENDPOINT_PREFIX + secrets.token_urlsafe(32)
+
+
+def operator_token() -> str:
+    """`sbo_` and 32 random bytes in base64url without padding (identity.md)."""
+    return OPERATOR_PREFIX + secrets.token_urlsafe(32)
+
+
+def link_token() -> str:
+    """256 random bits in base64url: a one-time sign-in link, or a session cookie."""
+    return secrets.token_urlsafe(32)
+
+
+def ingest_token() -> str:
+    """128 random bits in hex: the last part of an ingest URL (ingest.md)."""
+    return secrets.token_hex(16)
+
+
+def signing_secret() -> str:
+    """32 random bytes in hex. The HMAC key is this text as the sender sees it, in ASCII bytes."""
+    return secrets.token_hex(32)
+
+
+def slug(head: str) -> str:
+    """A slug head and a short random tail, such as `my-agent-k3x9` (data.md)."""
+    tail = "".join(secrets.choice(_TAIL_ALPHABET) for _ in range(_TAIL_LENGTH))
+    return f"{head}-{tail}"
+
+
+def new_id() -> uuid.UUID:
+    """A random row id."""
+    return uuid.uuid4()

@@ -1,0 +1,39 @@
+"""Which verbs an endpoint may be granted, by family, and which every endpoint gets by default."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from app.domain.errors import InvalidArgument
+
+DRAIN = (
+    "list_todos",
+    "get_todo",
+    "claim",
+    "claim_next",
+    "complete",
+    "fail",
+    "release",
+    "heartbeat",
+)
+WEBHOOK = ("create_webhook", "list_webhooks", "rotate_webhook", "delete_webhook")
+LEASE = ("get_default_lease", "set_default_lease")
+
+FAMILIES: dict[str, tuple[str, ...]] = {"drain": DRAIN, "webhook": WEBHOOK, "lease": LEASE}
+BASICS: tuple[str, ...] = DRAIN + WEBHOOK + LEASE
+GRANTABLE: tuple[str, ...] = BASICS
+"""Every verb a grant may name; `whoami` is never granted and never withheld (agent-api.md)."""
+
+
+def check_verbs(verbs: Sequence[str], field: str = "verbs") -> tuple[str, ...]:
+    """The verbs of a grant as given, or InvalidArgument for an empty list, an unknown verb or a
+    duplicate. (contract/operator-api.md, "POST /endpoints")
+    """
+    if not verbs:
+        raise InvalidArgument("Name at least one verb, or leave verbs out.", field=field)
+    for verb in verbs:
+        if verb not in GRANTABLE:
+            raise InvalidArgument(f"There is no verb {verb[:64]!r} to grant.", field=field)
+    if len(set(verbs)) != len(verbs):
+        raise InvalidArgument("A verb is named twice.", field=field)
+    return tuple(verbs)
