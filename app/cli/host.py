@@ -1,0 +1,36 @@
+"""What the roof hands down to the command line: settings as values, and what only it can start."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+
+from app.db.database import Database
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Host:
+    """The machine a command runs on, seen through the roof (house 4.1: settings arrive as values).
+
+    `default_url` is SWITCHBOARD_URL, or the base URL when that is not set. `credentials_path` is
+    SWITCHBOARD_CREDENTIALS, or None for the user's own config directory. `environment` is the
+    environment of this process: `work` builds that of its commands from it. `set_log_level` takes
+    debug, info, warning or error and is called at most once, before anything else. `serve` runs
+    until it is told to stop and answers an exit code. `migrate` answers the names of the migrations
+    it applied. `open_database` gives host commands a database that is migrated, and closes it: with
+    the embedded Postgres it joins a running server's cluster or starts one for the moment.
+    """
+
+    version: str
+    base_url: str
+    default_url: str
+    credentials_path: Path | None
+    endpoint_token: str | None
+    log_level: str
+    environment: Mapping[str, str]
+    set_log_level: Callable[[str], None]
+    serve: Callable[[], int]
+    migrate: Callable[[], list[str]]
+    open_database: Callable[[], AbstractContextManager[Database]]
