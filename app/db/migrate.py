@@ -1,0 +1,99 @@
+"""sql/migrations, once each, in order, under an advisory lock: two servers never race."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias
+
+import psycopg
+from psycopg.rows import TupleRow
+
+from app.data import data
+from app.db.statements import load
+
+Connection: TypeAlias = psycopg.Connection[TupleRow]
+
+SQL = load("migrate")
+
+# Any constant will do as long as every server uses the same one.
+_LOCK = 0x5317C4B0A2D
+
+
+class MigrationError(Exception):
+    """The stored migrations and the files do not agree."""
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    """One file of sql/migrations: its number and name, its text and the text's SHA-256."""
+
+    version: str
+    text: str
+
+    @property
+    def sha256(self) -> str:
+        """Hex digest, stored beside the version so that an edited file is refused."""
+        return hashlib.sha256(self.text.encode()).hexdigest()
+
+
+def migrations(folder: Path | None = None) -> list[Migration]:
+    """Read the migration files in order of their numbers."""
+    files = sorted((folder or data("sql") / "migrations").glob("*.sql"))
+    return [Migration(file.stem, file.read_text(encoding="utf-8")) for file in files]
+
+
+def migrate(url: str, folder: Path | None = None) -> list[str]:
+    """Apply what is pending, each file in its own transaction; answer the versions applied.
+
+    Raises MigrationError when an applied file was edited or is newer than this release, and
+    psycopg.Error when a file fails (nothing of it stays).
+    """
+    wanted = migrations(folder)
+    with psycopg.connect(url, autocommit=True, connect_timeout=5) as conn:
+        with conn.transaction():
+            _lock(conn)
+            conn.execute(SQL["create_schema_migrations"])
+        applied = [m.version for m in wanted if _apply(conn, m)]
+        _refuse_newer(conn, {m.version for m in wanted})
+    return applied
+
+
+def pending(conn: Connection) -> list[str]:
+    """The versions that the database does not have yet; [] when it is current."""
+    row = conn.execute(SQL["read_whether_migrated"]).fetchone()
+    known = _applied(conn) if row and row[0] else {}
+    return [m.version for m in migrations() if known.get(m.version) != m.sha256]
+
+
+def _lock(conn: Connection) -> None:
+    conn.execute(SQL["lock_migrations"], {"lock": _LOCK})
+
+
+def _applied(conn: Connection) -> dict[str, str]:
+    return dict(conn.execute(SQL["read_applied"]).fetchall())
+
+
+def _apply(conn: Connection, migration: Migration) -> bool:
+    with conn.transaction():
+        _lock(conn)
+        known = _applied(conn).get(migration.version)
+        if known == migration.sha256:
+            return False
+        if known is not None:
+            raise MigrationError(f"Migration {migration.version} was edited after it was applied.")
+        # Our own file, never a caller's text; several statements, so as bytes and without params.
+        conn.execute(migration.text.encode())
+        conn.execute(
+            SQL["insert_applied"], {"version": migration.version, "sha256": migration.sha256}
+        )
+    return True
+
+
+def _refuse_newer(conn: Connection, known: set[str]) -> None:
+    newer = sorted(set(_applied(conn)) - known)
+    if newer:
+        raise MigrationError(
+            f"The database is newer than this release: it has migration {newer[-1]}."
+        )
