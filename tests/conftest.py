@@ -1,0 +1,9 @@
+"""The fixtures every test may ask for, one plugin per topic."""
+
+from __future__ import annotations
+
+pytest_plugins = [
+    "tests.support.pg",
+    "tests.support.clock",
+    "tests.support.make",
+]

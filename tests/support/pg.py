@@ -1,0 +1,307 @@
+"""Databases for tests: a fast cluster all workers share, and a durable one for those who crash it.
+
+`db` is a `Database` on this worker's own clone of a migrated template, emptied before each test.
+`fresh_database` is a clone of one test's own (it starts servers, or moves the clock under them).
+`durable_cluster` and `durable_db` stand on a second cluster whose commits survive a crash.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import itertools
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psycopg
+import pytest
+from psycopg import sql
+from psycopg_pool import ConnectionPool
+
+from app.db import migrate
+from app.db.counters import Counters
+from app.db.database import Connection, Database, open_pool
+from app.db.sealing import Sealer
+from tests.support.cluster import DURABLE, Cluster, new_home, url_in
+
+HOME = "TESTS_CLUSTER_HOME"
+OWNER = "TESTS_CLUSTER_OWNER"
+TEMPLATE = "template_migrated"
+SEALING_KEY = bytes(range(32))
+POOL_SIZE = 16
+_names = itertools.count(1)
+
+
+# --- the fast cluster: started by the first who asks, kept by a process of its own ---------------
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Names this run's cluster; workers inherit the name, and whoever needs it first starts it."""
+    if not hasattr(config, "workerinput"):
+        os.environ[HOME] = str(new_home())
+        os.environ[OWNER] = str(os.getpid())
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Stops the fast cluster when the run that named it ends."""
+    if hasattr(config, "workerinput") or os.environ.get(OWNER) != str(os.getpid()):
+        return
+    home = Path(os.environ[HOME])
+    keeper = home / "keeper.pid"
+    if keeper.exists():
+        os.kill(int(keeper.read_text()), signal.SIGTERM)
+        ends_at = time.monotonic() + 30
+        while home.exists() and time.monotonic() < ends_at:
+            time.sleep(0.02)
+    shutil.rmtree(home, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def fast_cluster() -> Databases:
+    """The shared cluster without fsync, with its migrated template."""
+    home = Path(os.environ[HOME])
+    databases = Databases(home / "pg")
+    with _alone(home / "start.lock"):
+        if not (home / "ready").exists():
+            _start_keeper(home)
+        if not (home / "template").exists():
+            databases.make_template()
+            (home / "template").touch()
+    return databases
+
+
+def _start_keeper(home: Path) -> None:
+    with (home / "keeper.log").open("wb") as log:
+        keeper = subprocess.Popen(
+            [sys.executable, "-m", "tests.support.cluster", str(home), os.environ[OWNER]],
+            stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
+            cwd=Path(__file__).parents[2],
+        )
+    (home / "keeper.pid").write_text(str(keeper.pid))
+    while not (home / "ready").exists():
+        if keeper.poll() is not None:
+            raise RuntimeError("the fast cluster did not start; see the output of its keeper")
+        time.sleep(0.02)
+    keeper.returncode = 0  # it outlives this worker on purpose; do not warn about that
+
+
+@contextmanager
+def _alone(lock: Path) -> Iterator[None]:
+    with lock.open("w") as handle:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+
+
+# --- databases -----------------------------------------------------------------------------------
+
+
+class Databases:
+    """Makes and drops the databases of one cluster."""
+
+    def __init__(self, data: Path) -> None:
+        self._data = data
+
+    def url(self, name: str) -> str:
+        """Names one database."""
+        return url_in(self._data, name)
+
+    def make_template(self) -> None:
+        """Makes the empty, migrated database that all others are clones of."""
+        self._admin("create database {}", TEMPLATE)
+        migrate.migrate(self.url(TEMPLATE))
+
+    def create(self, name: str) -> str:
+        """Clones the template and returns the clone's URL."""
+        self._admin("create database {} template {}", name, TEMPLATE)
+        return self.url(name)
+
+    def drop(self, name: str) -> None:
+        """Drops a database, whoever is still connected."""
+        self._admin("drop database if exists {} with (force)", name)
+
+    def _admin(self, statement: str, *names: str) -> None:
+        with psycopg.connect(self.url("postgres"), autocommit=True) as conn:
+            conn.execute(sql.SQL(statement).format(*map(sql.Identifier, names)))
+
+
+@dataclass(slots=True)
+class QuietFeed:
+    """A change feed that tells nobody and remembers what it was told, in order."""
+
+    told: list[tuple[str, tuple[object, ...]]] = field(default_factory=list)
+
+    def changed(self, *queue_ids: int) -> None:
+        """Remembers queues whose counts moved."""
+        self.told.append(("changed", queue_ids))
+
+    def ready(self, *queue_ids: int) -> None:
+        """Remembers queues that gained claimable work."""
+        self.told.append(("ready", queue_ids))
+
+    def reopened(self, *queue_ids: int) -> None:
+        """Remembers queues that were admitted again."""
+        self.told.append(("reopened", queue_ids))
+
+    def endpoints(self, *endpoint_ids: object) -> None:
+        """Remembers endpoints that were revoked or changed."""
+        self.told.append(("endpoints", endpoint_ids))
+
+
+@contextmanager
+def opened(url: str, *, size: int = POOL_SIZE) -> Iterator[Database]:
+    """A `Database` on `url` with a quiet feed, closed at the end."""
+    pool = open_pool(url, size=size, prepare=True)
+    try:
+        yield database_over(pool)
+    finally:
+        pool.close()
+
+
+def database_over(pool: ConnectionPool[Connection]) -> Database:
+    """A `Database` over an open pool, with a feed and counters of its own."""
+    return Database(pool=pool, feed=QuietFeed(), sealer=Sealer(SEALING_KEY), counters=Counters())
+
+
+@pytest.fixture(scope="session")
+def worker_database(fast_cluster: Databases, worker_id: str) -> Iterator[WorkerDatabase]:
+    """This worker's clone and the pool on it, for the whole session."""
+    url = fast_cluster.create(f"worker_{worker_id}")
+    pool = open_pool(url, size=POOL_SIZE, prepare=True)
+    try:
+        yield WorkerDatabase(url, pool)
+    finally:
+        pool.close()
+
+
+class WorkerDatabase:
+    """A database that is emptied between tests: rows, sequences, seeds and the clock."""
+
+    def __init__(self, url: str, pool: ConnectionPool[Connection]) -> None:
+        self.url = url
+        self.pool = pool
+        with psycopg.connect(url) as conn:
+            self._tables = [name for (name,) in conn.execute(
+                "select tablename::text from pg_tables where schemaname = 'public' "
+                "and tablename not like 'schema_migration%' and tablename <> 'migrations' "
+                "order by 1")]
+            self._seeds = conn.execute("select key, value from settings").fetchall()
+            self._clock = clock_definition(conn)
+
+    def empty(self) -> None:
+        """Brings the database back to what the migrations left."""
+        with psycopg.connect(self.url, autocommit=True) as conn:
+            conn.execute("set lock_timeout = '20s'")
+            looks = " union all ".join(
+                f"(select '{name}' from \"{name}\" limit 1)" for name in self._tables)
+            used = [name for (name,) in conn.execute(looks)]
+            with conn.transaction():
+                if used:
+                    conn.execute(sql.SQL("truncate {} restart identity cascade").format(
+                        sql.SQL(", ").join(map(sql.Identifier, used))))
+                with conn.cursor() as cursor:
+                    cursor.executemany(
+                        "insert into settings (key, value) values (%s, %s) "
+                        "on conflict (key) do update set value = excluded.value", self._seeds)
+                if clock_definition(conn) != self._clock:
+                    conn.execute(self._clock)
+
+
+def clock_definition(conn: psycopg.Connection[tuple[object, ...]]) -> str:
+    """The statement that makes this database's `clock()` what it is now."""
+    row = conn.execute("select pg_get_functiondef('clock()'::regprocedure)").fetchone()
+    assert row is not None
+    return str(row[0])
+
+
+@pytest.fixture(scope="session")
+def worker_id(request: pytest.FixtureRequest) -> str:
+    """The name of this pytest worker, `master` when there is only one."""
+    return str(getattr(request.config, "workerinput", {}).get("workerid", "master"))
+
+
+@pytest.fixture
+def db_url(worker_database: WorkerDatabase) -> str:
+    """The URL of the database behind `db`, emptied for this test."""
+    worker_database.empty()
+    return worker_database.url
+
+
+@pytest.fixture
+def db(db_url: str, worker_database: WorkerDatabase) -> Database:
+    """An empty, migrated database on the fast cluster."""
+    return database_over(worker_database.pool)
+
+
+@dataclass(frozen=True, slots=True)
+class Fresh:
+    """A database of one test's own: its URL and a `Database` on it."""
+
+    url: str
+    db: Database
+
+
+@pytest.fixture
+def fresh_database(fast_cluster: Databases, worker_id: str) -> Iterator[Fresh]:
+    """A clone for one test, dropped after it: for real servers, or a clock moved under them."""
+    name = f"fresh_{worker_id}_{next(_names)}"
+    url = fast_cluster.create(name)
+    with opened(url) as database:
+        yield Fresh(url, database)
+    fast_cluster.drop(name)
+
+
+# --- the durable cluster -------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="session")
+def _durable_session() -> Iterator[Cluster]:
+    home = new_home()
+    cluster = Cluster(home, DURABLE)
+    cluster.init()
+    cluster.start()
+    Databases(cluster.data).make_template()
+    yield cluster
+    cluster.stop(signal.SIGQUIT)
+    shutil.rmtree(home, ignore_errors=True)
+
+
+@pytest.fixture
+def durable_cluster(_durable_session: Cluster) -> Iterator[Cluster]:
+    """This worker's own cluster with safe settings; a test may crash and start it."""
+    _durable_session.start()
+    yield _durable_session
+    _durable_session.start()
+
+
+@pytest.fixture
+def durable_database(durable_cluster: Cluster) -> Iterator[Fresh]:
+    """A clone on the durable cluster, after asserting that commits there are really kept."""
+    databases = Databases(durable_cluster.data)
+    name = f"durable_{next(_names)}"
+    url = databases.create(name)
+    assert_durable(url)
+    with opened(url) as database:
+        yield Fresh(url, database)
+    durable_cluster.start()
+    databases.drop(name)
+
+
+@pytest.fixture
+def durable_db(durable_database: Fresh) -> Database:
+    """A `Database` on the durable cluster."""
+    return durable_database.db
+
+
+def assert_durable(url: str) -> None:
+    """Fails unless a commit on this cluster survives a crash; else crash tests prove nothing."""
+    with psycopg.connect(url) as conn:
+        for setting in ("fsync", "synchronous_commit", "full_page_writes"):
+            row = conn.execute(sql.SQL("show {}").format(sql.Identifier(setting))).fetchone()
+            assert row == ("on",), f"{setting} is {row}"
