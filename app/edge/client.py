@@ -1,0 +1,61 @@
+"""Has the client gone? A last look at its socket, before work is committed for nobody (R12)."""
+
+from __future__ import annotations
+
+import select
+import socket
+from collections.abc import Callable, Mapping
+
+from flask import request
+
+_GUNICORN = "gunicorn.socket"
+# Linux tells a closed far end apart from waiting bytes; elsewhere the peek alone must do.
+_CLOSED = select.POLLHUP | select.POLLERR | select.POLLNVAL | getattr(select, "POLLRDHUP", 0)
+
+
+def is_gone() -> bool:
+    """Say whether the client of this request has closed its end; False where no server tells.
+
+    Needs a request context; never blocks, consumes nothing and never raises for a broken socket.
+    """
+    return is_closed(_socket_of(request.environ))
+
+
+def watcher(environ: Mapping[str, object]) -> Callable[[], bool]:
+    """Return is_gone for the request of this WSGI environ, to be asked outside its context."""
+    connection = _socket_of(environ)
+    return lambda: is_closed(connection)
+
+
+def is_closed(connection: socket.socket | None) -> bool:
+    """Say whether the far end of a socket has closed it. Waiting bytes alone never read as gone."""
+    if connection is None:
+        return False
+    if connection.fileno() < 0:
+        return True
+    look = select.poll()
+    look.register(connection.fileno(), select.POLLIN | _CLOSED)
+    events = look.poll(0)
+    if not events:
+        return False
+    if events[0][1] & _CLOSED:
+        return True
+    return _peek(connection) == b""
+
+
+def _peek(connection: socket.socket) -> bytes | None:
+    """Look at the next raw byte without taking it; None when there is none yet.
+
+    The plain socket's recv, as a TLS socket refuses flags; under TLS the raw byte does as well.
+    """
+    try:
+        return socket.socket.recv(connection, 1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+    except (BlockingIOError, InterruptedError):
+        return None
+    except OSError:
+        return b""
+
+
+def _socket_of(environ: Mapping[str, object]) -> socket.socket | None:
+    found = environ.get(_GUNICORN)
+    return found if isinstance(found, socket.socket) else None
