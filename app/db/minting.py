@@ -5,6 +5,9 @@ from __future__ import annotations
 import secrets
 import uuid
 
+import uuid_utils
+
+from app.domain.todos import todo_id
 from app.domain.tokens import ENDPOINT_PREFIX, OPERATOR_PREFIX
 
 _TAIL_ALPHABET = "abcdefghijkmnpqrstuvwxyz23456789"
@@ -45,3 +48,8 @@ def slug(head: str) -> str:
 def new_id() -> uuid.UUID:
     """A random row id."""
     return uuid.uuid4()
+
+
+def new_todo_id() -> str:
+    """A fresh todo id: `td_` and the 32 hex digits of a uuid7 (data.md, "Work")."""
+    return todo_id(uuid_utils.uuid7().hex)
