@@ -1,0 +1,85 @@
+"""Puts the doors on one application; the roof, so nobody below imports it."""
+
+from __future__ import annotations
+
+from flask import Flask, Response, request
+from werkzeug.exceptions import HTTPException
+
+from app.api import agent
+from app.data import data
+from app.db.database import Database
+from app.db.listener import Listener
+from app.domain.errors import DomainError
+from app.edge import address, csrf, deps, headers, problems
+from app.edge.deps import EdgeConfig, EdgeState
+from app.edge.waiting import WaitingBudget
+from app.web import account, board
+from app.web import problems as pages
+
+
+def create_app(config: EdgeConfig, database: Database, listener: Listener) -> Flask:
+    """The application of one web process: pages, JSON doors, headers, refusals.
+
+    Path rules never redirect: a PUT must not land on another queue (contract README).
+    """
+    app = Flask(
+        __name__,
+        static_folder=str(data("static")),
+        static_url_path="/static",
+        template_folder=str(data("templates")),
+    )
+    app.url_map.merge_slashes = False
+    deps.install(
+        app.extensions,
+        EdgeState(
+            config=config,
+            database=database,
+            listener=listener,
+            waiting=WaitingBudget(),
+            limits=deps.make_limits(config),
+        ),
+    )
+    app.before_request(address.refuse_foreign_host)
+    app.after_request(headers.add_headers)
+    app.context_processor(_page_facts)
+    _register_refusals(app)
+    for door in (account.bp, board.bp, agent.bp):
+        app.register_blueprint(door)
+    return app
+
+
+def _register_refusals(app: Flask) -> None:
+    app.register_error_handler(DomainError, _refuse)
+    app.register_error_handler(HTTPException, _refuse_http)
+    app.register_error_handler(Exception, _confess)
+
+
+def _refuse(error: DomainError) -> Response:
+    if problems.is_json_path(request.path):
+        return problems.problem_response(error)
+    return pages.refusal_page(error)
+
+
+def _refuse_http(error: HTTPException) -> Response | HTTPException:
+    if error.code is None or error.code < 400:
+        return error
+    if problems.is_json_path(request.path):
+        return problems.http_problem_response(error)
+    return pages.http_page(error)
+
+
+def _confess(error: Exception) -> Response:
+    problems.log_accident(error)
+    if problems.is_json_path(request.path):
+        return problems.accident_response()
+    return pages.accident_page()
+
+
+def _page_facts() -> dict[str, object]:
+    viewer = deps.session()
+    return {
+        "viewer": None if viewer is None else viewer.human.display_name,
+        "theme": "system" if viewer is None else viewer.theme,
+        "csrf_token": csrf.csrf_token(),
+        "here": request.path,
+    }

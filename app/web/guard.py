@@ -1,0 +1,44 @@
+"""What every page asks before its view runs: how often, who, and is this form ours."""
+
+from __future__ import annotations
+
+from flask import request
+from flask.typing import ResponseReturnValue
+
+from app.domain.errors import Forbidden, RateLimited
+from app.edge.address import client_address, is_same_origin
+from app.edge.csrf import is_csrf_valid
+from app.edge.deps import session, state
+from app.web import problems
+
+FORM_LIMIT_BYTES = 1024 * 1024
+
+_READS = ("GET", "HEAD", "OPTIONS")
+
+
+def limit_sign_in() -> None:
+    """5 requests per second, burst 10, per address and process, for every way in or out
+    (identity.md, routes). Raises RateLimited.
+    """
+    if not state().limits.sign_in.take(client_address()):
+        raise RateLimited("Too many sign-in requests came from your address.")
+
+
+def refuse_foreign_form() -> None:
+    """Refuse a sign-in posted from a page of another site. Raises Forbidden (identity.md)."""
+    if not is_same_origin():
+        raise Forbidden("This form was sent from another site, so nothing was done.")
+
+
+def check_form() -> ResponseReturnValue | None:
+    """On every state-changing request of a signed-in human: the form token, by field or header.
+
+    Without a live session 401, with a wrong token 403; both pages keep what was typed, and the
+    second carries a fresh token (identity.md, "Sessions and pages").
+    """
+    if request.method in _READS:
+        return None
+    request.max_content_length = FORM_LIMIT_BYTES
+    if session() is None:
+        return problems.again(401)
+    return None if is_csrf_valid() else problems.again(403)
