@@ -1,4 +1,4 @@
-"""How long an endpoint lives: the presets, or a number of minutes, hours, days or weeks."""
+"""How long things last: an endpoint (presets, or a number of m, h, d, w), a default lease."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from datetime import timedelta
 
 from app.domain.errors import InvalidArgument
+from app.domain.todos import LONGEST_LEASE_SECONDS, SHORTEST_DEFAULT_LEASE_SECONDS
 
 PRESETS = ("1h", "24h", "7d", "30d")
 LONGEST = timedelta(days=3650)
@@ -34,3 +35,15 @@ def parse_lifetime(text: str, field: str = "lifetime") -> timedelta:
     if lifetime > LONGEST:
         raise InvalidArgument("A lifetime is at most 3650 days.", field=field)
     return lifetime
+
+
+def check_default_lease(
+    seconds: int | None, field: str = "default_lease_ttl_seconds"
+) -> int | None:
+    """An endpoint's default lease in seconds, 60..86400 or None for none of its own.
+
+    Never clamped: outside the range raises InvalidArgument on `field` (agent-api.md).
+    """
+    if seconds is None or SHORTEST_DEFAULT_LEASE_SECONDS <= seconds <= LONGEST_LEASE_SECONDS:
+        return seconds
+    raise InvalidArgument("A default lease is 60 to 86400 seconds, or null.", field=field)

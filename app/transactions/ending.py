@@ -1,0 +1,99 @@
+"""What ends with an endpoint, revoked or expired: its live todos, its leases, its grants."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from app.db.database import Connection, Database, many, run
+from app.db.statements import load
+
+SQL = load("ending")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ended:
+    """What an endpoint left behind: touched queues (ids), and attempts closed by (queue name,
+    outcome). Hand it to `announce` after the commit.
+    """
+
+    endpoint_id: UUID
+    changed: frozenset[int]
+    released: frozenset[int]
+    closed: Counter[tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Moved:
+    id: str
+    queue_id: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _TodoId:
+    id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Closed:
+    queue: str
+
+
+def dead_letter_endpoint(conn: Connection, endpoint_id: UUID) -> Ended | None:
+    """End an endpoint whose lifetime is over, inside a sweep's transaction.
+
+    None when it is not due, or another process ended it first. Hold no lock on the endpoint's
+    row before: its todos come first. After the commit call `announce`.
+    """
+    locked = lock_todos(conn, endpoint_id)
+    if run(conn, SQL["mark_expired"], {"endpoint_id": endpoint_id}) == 0:
+        return None
+    return end(conn, endpoint_id, locked)
+
+
+def announce(db: Database, ended: Ended) -> None:
+    """After the commit: move the counters, wake the boards, close the streams."""
+    for (queue, outcome), amount in sorted(ended.closed.items()):
+        name = "switchboard_todo_attempts_closed_total"
+        db.counters.add(name, amount, queue=queue, outcome=outcome)
+    db.feed.endpoints(ended.endpoint_id)
+    db.feed.changed(*ended.changed)
+    db.feed.ready(*ended.released)
+
+
+def lock_todos(conn: Connection, endpoint_id: UUID) -> list[str]:
+    """Lock what will end, in id order and waiting, before the endpoint's row; the todo ids."""
+    rows = many(conn, SQL["lock_ending_todos"], {"endpoint_id": endpoint_id}, _TodoId)
+    return [row.id for row in rows]
+
+
+def end(conn: Connection, endpoint_id: UUID, locked: Sequence[str]) -> Ended:
+    """Dead-letter own live todos, release team todos held, close attempts, kill agent grants.
+
+    The caller holds the todos in `locked` and has just marked the endpoint revoked.
+    """
+    # A delivery that held the endpoint while we waited may have added todos: look once more.
+    ids = sorted({*locked, *lock_todos(conn, endpoint_id)})
+    params = {"endpoint_id": endpoint_id, "ids": ids}
+    dead = many(conn, SQL["mark_dead_lettered"], params, _Moved)
+    released = many(conn, SQL["mark_team_todos_released"], params, _Moved)
+    run(conn, SQL["mark_tokens_revoked"], params)
+    closed: Counter[tuple[str, str]] = Counter()
+    closed += _close(conn, dead, "revoked", "dead_lettered")
+    closed += _close(conn, released, "released", "requeued")
+    return Ended(
+        endpoint_id=endpoint_id,
+        changed=frozenset(row.queue_id for row in dead),
+        released=frozenset(row.queue_id for row in released),
+        closed=closed,
+    )
+
+
+def _close(
+    conn: Connection, moved: Sequence[_Moved], outcome: str, disposition: str
+) -> Counter[tuple[str, str]]:
+    params = {"ids": [row.id for row in moved], "outcome": outcome, "disposition": disposition}
+    rows = many(conn, SQL["mark_attempts_closed"], params, _Closed)
+    return Counter((row.queue, outcome) for row in rows)
