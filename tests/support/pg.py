@@ -17,7 +17,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import psycopg
@@ -28,8 +28,13 @@ from psycopg_pool import ConnectionPool
 from app.db import migrate
 from app.db.counters import Counters
 from app.db.database import Connection, Database, open_pool
+from app.db.direct import dial
+from app.db.listener import Listener
+from app.db.notifier import Notifier
 from app.db.sealing import Sealer
-from tests.support.cluster import DURABLE, Cluster, new_home, url_in
+from app.embedded import Cluster
+from tests.support.cluster import ANY, DURABLE, make_cluster, new_home
+from tests.support.feed import RecordingFeed
 
 HOME = "TESTS_CLUSTER_HOME"
 OWNER = "TESTS_CLUSTER_OWNER"
@@ -67,10 +72,10 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 def fast_cluster() -> Databases:
     """The shared cluster without fsync, with its migrated template."""
     home = Path(os.environ[HOME])
-    databases = Databases(home / "pg")
     with _alone(home / "start.lock"):
-        if not (home / "ready").exists():
+        if not (home / "url").exists():
             _start_keeper(home)
+        databases = Databases((home / "url").read_text())
         if not (home / "template").exists():
             databases.make_template()
             (home / "template").touch()
@@ -85,9 +90,10 @@ def _start_keeper(home: Path) -> None:
             cwd=Path(__file__).parents[2],
         )
     (home / "keeper.pid").write_text(str(keeper.pid))
-    while not (home / "ready").exists():
+    while not (home / "url").exists():
         if keeper.poll() is not None:
-            raise RuntimeError("the fast cluster did not start; see the output of its keeper")
+            said = (home / "keeper.log").read_text()
+            raise RuntimeError(f"the fast cluster did not start: {said}")
         time.sleep(0.02)
     keeper.returncode = 0  # it outlives this worker on purpose; do not warn about that
 
@@ -105,12 +111,13 @@ def _alone(lock: Path) -> Iterator[None]:
 class Databases:
     """Makes and drops the databases of one cluster."""
 
-    def __init__(self, data: Path) -> None:
-        self._data = data
+    def __init__(self, any_url: str) -> None:
+        """`any_url` names any database of the cluster as ANY."""
+        self._any_url = any_url
 
     def url(self, name: str) -> str:
         """Names one database."""
-        return url_in(self._data, name)
+        return self._any_url.replace(ANY, name)
 
     def make_template(self) -> None:
         """Makes the empty, migrated database that all others are clones of."""
@@ -131,32 +138,9 @@ class Databases:
             conn.execute(sql.SQL(statement).format(*map(sql.Identifier, names)))
 
 
-@dataclass(slots=True)
-class QuietFeed:
-    """A change feed that tells nobody and remembers what it was told, in order."""
-
-    told: list[tuple[str, tuple[object, ...]]] = field(default_factory=list)
-
-    def changed(self, *queue_ids: int) -> None:
-        """Remembers queues whose counts moved."""
-        self.told.append(("changed", queue_ids))
-
-    def ready(self, *queue_ids: int) -> None:
-        """Remembers queues that gained claimable work."""
-        self.told.append(("ready", queue_ids))
-
-    def reopened(self, *queue_ids: int) -> None:
-        """Remembers queues that were admitted again."""
-        self.told.append(("reopened", queue_ids))
-
-    def endpoints(self, *endpoint_ids: object) -> None:
-        """Remembers endpoints that were revoked or changed."""
-        self.told.append(("endpoints", endpoint_ids))
-
-
 @contextmanager
 def opened(url: str, *, size: int = POOL_SIZE) -> Iterator[Database]:
-    """A `Database` on `url` with a quiet feed, closed at the end."""
+    """A `Database` on `url` whose feed only remembers, closed at the end."""
     pool = open_pool(url, size=size, prepare=True)
     try:
         yield database_over(pool)
@@ -164,9 +148,12 @@ def opened(url: str, *, size: int = POOL_SIZE) -> Iterator[Database]:
         pool.close()
 
 
-def database_over(pool: ConnectionPool[Connection]) -> Database:
+def database_over(
+    pool: ConnectionPool[Connection], feed: RecordingFeed | None = None
+) -> Database:
     """A `Database` over an open pool, with a feed and counters of its own."""
-    return Database(pool=pool, feed=QuietFeed(), sealer=Sealer(SEALING_KEY), counters=Counters())
+    return Database(pool=pool, feed=feed or RecordingFeed(), sealer=Sealer(SEALING_KEY),
+                    counters=Counters())
 
 
 @pytest.fixture(scope="session")
@@ -233,10 +220,32 @@ def db_url(worker_database: WorkerDatabase) -> str:
     return worker_database.url
 
 
+@pytest.fixture(scope="session")
+def notifier(worker_database: WorkerDatabase) -> Iterator[Notifier]:
+    """The sender of this worker's NOTIFYs, as a real process has one."""
+    sender = Notifier(dial(worker_database.url))
+    sender.start()
+    yield sender
+    sender.stop()
+
+
+@pytest.fixture(scope="session")
+def listener(worker_database: WorkerDatabase) -> Iterator[Listener]:
+    """The one LISTEN of this worker on the database behind `db`."""
+    hearer = Listener(dial(worker_database.url))
+    hearer.start()
+    assert hearer.is_listening(10)
+    yield hearer
+    hearer.stop()
+
+
 @pytest.fixture
-def db(db_url: str, worker_database: WorkerDatabase) -> Database:
-    """An empty, migrated database on the fast cluster."""
-    return database_over(worker_database.pool)
+def db(db_url: str, worker_database: WorkerDatabase, notifier: Notifier) -> Database:
+    """An empty, migrated database on the fast cluster.
+
+    `db.feed.told` is what the verbs told the change feed; the notices are really sent, too.
+    """
+    return database_over(worker_database.pool, RecordingFeed(notifier))
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,33 +272,37 @@ def fresh_database(fast_cluster: Databases, worker_id: str) -> Iterator[Fresh]:
 @pytest.fixture(scope="session")
 def _durable_session() -> Iterator[Cluster]:
     home = new_home()
-    cluster = Cluster(home, DURABLE)
-    cluster.init()
+    cluster = make_cluster(home, DURABLE)
     cluster.start()
-    Databases(cluster.data).make_template()
+    Databases(cluster.dsn(ANY)).make_template()
     yield cluster
-    cluster.stop(signal.SIGQUIT)
+    cluster.stop("immediate")
     shutil.rmtree(home, ignore_errors=True)
 
 
 @pytest.fixture
 def durable_cluster(_durable_session: Cluster) -> Iterator[Cluster]:
-    """This worker's own cluster with safe settings; a test may crash and start it."""
-    _durable_session.start()
+    """This worker's own cluster with safe settings; a test may stop("immediate") and start it."""
+    _run(_durable_session)
     yield _durable_session
-    _durable_session.start()
+    _run(_durable_session)
+
+
+def _run(cluster: Cluster) -> None:
+    if not cluster.is_running():
+        cluster.start()
 
 
 @pytest.fixture
 def durable_database(durable_cluster: Cluster) -> Iterator[Fresh]:
     """A clone on the durable cluster, after asserting that commits there are really kept."""
-    databases = Databases(durable_cluster.data)
+    databases = Databases(durable_cluster.dsn(ANY))
     name = f"durable_{next(_names)}"
     url = databases.create(name)
     assert_durable(url)
     with opened(url) as database:
         yield Fresh(url, database)
-    durable_cluster.start()
+    _run(durable_cluster)
     databases.drop(name)
 
 

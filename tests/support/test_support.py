@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from app.embedded import Cluster
 from tests.support.clock import Clock
 from tests.support.make import Make
 from tests.support.pg import Fresh
@@ -26,12 +27,12 @@ def test_a_fresh_database_is_another_one(make: Make, fresh_database: Fresh) -> N
 
 
 def test_the_durable_database_keeps_commits_through_a_crash(
-    durable_cluster: object, durable_database: Fresh
+    durable_cluster: Cluster, durable_database: Fresh
 ) -> None:
     first = Make(durable_database.url)
     first.human("kept")
     first.close()
-    durable_cluster.crash()
+    durable_cluster.stop("immediate")
     durable_cluster.start()
     second = Make(durable_database.url)
     assert second.value("select display_name from humans") == "kept"
