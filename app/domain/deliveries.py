@@ -17,7 +17,7 @@ from app.domain import errors
 from app.domain.errors import DomainError
 from app.domain.redaction import holdable, redact
 from app.domain.signatures import Disbelieved, Reason, Source, TrustMode, check_signature
-from app.domain.strictjson import NOT_JSON, parse_lenient
+from app.domain.strictjson import parse_lenient
 from app.domain.titles import title_for
 from app.domain.titles_text import one_line
 from app.domain.values import Json
@@ -177,14 +177,16 @@ def _unwrap(body: bytes, content_type: str) -> bytes:
 
 def _payload(content: bytes) -> tuple[Json, bool]:
     value = parse_lenient(content)
-    return (None, False) if isinstance(value, type(NOT_JSON)) else (value, True)
+    if value is None or isinstance(value, bool | int | float | str | list | dict):
+        return value, True
+    return None, False
 
 
 def _parse_loosely(content: bytes) -> object:
     try:
         found: object = json.loads(content.decode(), parse_constant=_refuse, parse_int=_int)
     except (ValueError, RecursionError):
-        return NOT_JSON
+        return None
     return found
 
 
