@@ -1,0 +1,146 @@
+-- What retention deletes, and never more than one batch per statement (data.md, "Retention").
+-- Terminal: done, or failed with no retry to come. Everything else is live and stays.
+
+-- name: read_setting
+-- A retention setting as text; the caller judges it.
+select value from settings where key = %(key)s;
+
+-- name: read_age_cutoff
+-- The instant before which a row is too old.
+select clock() - make_interval(days => %(days)s);
+
+-- name: read_event_cutoff
+-- The newest event that is one too many; no row when all fit.
+select received_at as at, id
+  from events
+ order by received_at desc, id desc
+offset %(keep)s limit 1;
+
+-- name: read_todo_cutoff
+-- The newest terminal todo that is one too many; no row when all fit.
+select updated_at as at, id
+  from todos
+ where state = 'done' or (state = 'failed' and next_retry_at is null)
+ order by updated_at desc, id desc
+offset %(keep)s limit 1;
+
+-- name: read_event_owners
+-- Owners with more events than their cap; whether a live todo needs them is judged per event.
+select coalesce(endpoint_id, team_id) as owner_id
+  from events
+ group by 1
+having count(*) > %(keep)s
+ order by 1;
+
+-- name: read_todo_owners
+-- Owners with more terminal todos than their cap.
+select coalesce(endpoint_id, team_id) as owner_id
+  from todos
+ where state = 'done' or (state = 'failed' and next_retry_at is null)
+ group by 1
+having count(*) > %(keep)s
+ order by 1;
+
+-- name: read_owner_event_cutoff
+-- Of one owner's events that no live todo references: the newest that is one too many.
+select e.received_at as at, e.id
+  from events e
+ where (e.endpoint_id = %(owner_id)s or e.team_id = %(owner_id)s)
+   and not exists (
+       select 1 from todos t
+        where t.event_id = e.id
+          and (t.state in ('pending', 'claimed')
+               or (t.state = 'failed' and t.next_retry_at is not null)))
+ order by e.received_at desc, e.id desc
+offset %(keep)s limit 1;
+
+-- name: read_owner_todo_cutoff
+-- Of one owner's terminal todos: the newest that is one too many.
+select updated_at as at, id
+  from todos
+ where (endpoint_id = %(owner_id)s or team_id = %(owner_id)s)
+   and (state = 'done' or (state = 'failed' and next_retry_at is null))
+ order by updated_at desc, id desc
+offset %(keep)s limit 1;
+
+-- name: pick_old_events
+-- Events at or before the cutoff, of one owner when given, that no live todo references.
+select e.id
+  from events e
+ where (e.received_at, e.id) <= (%(at)s, %(id)s)
+   and (%(owner_id)s::uuid is null
+        or e.endpoint_id = %(owner_id)s or e.team_id = %(owner_id)s)
+   and not exists (
+       select 1 from todos t
+        where t.event_id = e.id
+          and (t.state in ('pending', 'claimed')
+               or (t.state = 'failed' and t.next_retry_at is not null)))
+ order by e.id
+ limit %(batch)s
+   for update of e skip locked;
+
+-- name: lock_event_todos
+-- The todos that would lose their event, locked so that none comes back to life meanwhile.
+select id
+  from todos
+ where event_id = any (%(ids)s)
+ order by id
+   for update;
+
+-- name: delete_events
+-- In its own statement after the locks: an event that a live todo references now is spared.
+delete from events e
+ where e.id = any (%(ids)s)
+   and not exists (
+       select 1 from todos t
+        where t.event_id = e.id
+          and (t.state in ('pending', 'claimed')
+               or (t.state = 'failed' and t.next_retry_at is not null)));
+
+-- name: delete_old_todos
+-- Terminal todos at or before the cutoff, of one owner when given; their attempts go with them.
+delete from todos
+ where id = any (array(
+       select id
+         from todos
+        where (state = 'done' or (state = 'failed' and next_retry_at is null))
+          and (updated_at, id) <= (%(at)s, %(id)s)
+          and (%(owner_id)s::uuid is null
+               or endpoint_id = %(owner_id)s or team_id = %(owner_id)s)
+        order by id
+        limit %(batch)s
+          for update skip locked));
+
+-- name: delete_login_links
+-- A link that was used or is too old opens nothing.
+delete from login_links
+ where token_hash = any (array(
+       select token_hash
+         from login_links
+        where used_at is not null or expires_at <= (select clock())
+        order by token_hash
+        limit %(batch)s
+          for update skip locked));
+
+-- name: delete_sessions
+-- Past its end a session opens nothing.
+delete from sessions
+ where token_hash = any (array(
+       select token_hash
+         from sessions
+        where expires_at <= (select clock())
+        order by token_hash
+        limit %(batch)s
+          for update skip locked));
+
+-- name: delete_tokens
+-- Revoked, or expired with nothing left to refresh.
+delete from oauth_tokens
+ where token_hash = any (array(
+       select token_hash
+         from oauth_tokens
+        where revoked_at is not null
+           or (expires_at <= (select clock()) and refresh_hash is null)
+        order by token_hash
+        limit %(batch)s
+          for update skip locked));
