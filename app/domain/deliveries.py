@@ -92,6 +92,7 @@ class Refused:
 class Handshake:
     """A sender's greeting: answered with `body`, no event and no todo."""
 
+    webhook: Webhook
     status: int
     body: dict[str, Json]
 
@@ -139,9 +140,9 @@ def judge(webhook: Webhook, arrival: Arrival) -> Judgement:
     if verdict.source in _OBJECTS_ONLY and not isinstance(document, dict):
         return Refused(reason=Reason.MALFORMED)
     event = _event_type(verdict.source, headers, document)
-    greeting = _handshake(verdict.source, event, document)
+    greeting = _greeting(verdict.source, event, document)
     if greeting is not None:
-        return greeting
+        return Handshake(webhook=webhook, status=greeting[0], body=greeting[1])
     return Delivery(
         webhook=webhook,
         event_type=event,
@@ -216,15 +217,18 @@ def _text(value: object) -> str | None:
     return one_line(value) or None if isinstance(value, str) else None
 
 
-def _handshake(source: Source, event: str | None, document: object) -> Handshake | None:
+def _greeting(
+    source: Source, event: str | None, document: object
+) -> tuple[int, dict[str, Json]] | None:
+    """Status and body of the answer to a handshake; None for anything else."""
     if source in _FORGES and event == "ping":
-        return Handshake(status=202, body={"ping": True})
+        return 202, {"ping": True}
     if source is not Source.SLACK or not isinstance(document, dict):
         return None
     challenge = document.get("challenge")
     if document.get("type") != "url_verification" or not isinstance(challenge, str):
         return None
-    return Handshake(status=200, body={"challenge": challenge})
+    return 200, {"challenge": challenge}
 
 
 def _delivery_id(source: Source, headers: Mapping[str, str], body: bytes) -> str:

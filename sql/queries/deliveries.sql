@@ -42,7 +42,8 @@ select null::uuid as endpoint_id, q.team_id, q.id as queue_id, q.name as queue_n
    and (a.owner_team_id = q.team_id
         or exists (select 1 from team_members m
                     where m.team_id = q.team_id and m.human_id = a.owner_human_id))
-   for share of w, e;
+   for share of w, e
+   for key share of q;
 
 -- name: insert_missing_queues
 -- One row per target that has no queue of the name yet, in id order: two deliveries that make
