@@ -119,20 +119,18 @@ def _in_batches(db: Database, delete: Callable[[Database, Params], int], params:
 
 def _delete(query: sql.SQL, db: Database, params: Params) -> int:
     with db.transaction() as conn:
-        deleted = run(conn, query, params)
-    return deleted
+        return run(conn, query, params)
 
 
 def _delete_events(db: Database, params: Params) -> int:
     """Delete one batch of events, holding their todos so that none comes back to life (data.md)."""
-    deleted = 0
     with db.transaction() as conn:
         picked = [row.id for row in many(conn, SQL["pick_old_events"], params, _EventId)]
         if not picked:
             raise Rollback
         run(conn, SQL["lock_event_todos"], {"ids": picked})
-        deleted = run(conn, SQL["delete_events"], {"ids": picked})
-    return deleted
+        return run(conn, SQL["delete_events"], {"ids": picked})
+    return 0
 
 
 def _cutoff(db: Database, query: sql.SQL, params: Params) -> _Cutoff | None:
