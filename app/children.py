@@ -52,6 +52,7 @@ def spawn(
     death_signal: signal.Signals = signal.SIGTERM,
     output: int | IO[bytes] | None = None,
     cwd: Path | None = None,
+    pass_fds: Sequence[int] = (),
 ) -> subprocess.Popen[bytes]:
     """Start argv in a session of its own; the kernel sends death_signal when our thread ends.
 
@@ -66,6 +67,7 @@ def spawn(
         env=dict(env) if env is not None else None,
         cwd=cwd,
         start_new_session=True,
+        pass_fds=tuple(pass_fds),
         user=account.uid if account else None,
         group=account.gid if account else None,
         extra_groups=_groups(account),
@@ -87,9 +89,11 @@ def run(
         check=False,
         env=dict(env),
         cwd=cwd,
+        start_new_session=True,  # a Ctrl-C for us must not tear it
         user=account.uid if account else None,
         group=account.gid if account else None,
         extra_groups=_groups(account),
+        preexec_fn=_tied_to_parent(signal.SIGKILL),
     )
 
 
@@ -97,6 +101,12 @@ def _groups(account: Account | None) -> list[int] | None:
     if account is None:
         return None
     return [entry.gr_gid for entry in grp.getgrall() if account.name in entry.gr_mem]
+
+
+def die_with_parent(death_signal: signal.Signals) -> None:
+    """Ask the kernel to send us the signal when our parent ends; nothing happens off Linux."""
+    if sys.platform.startswith("linux"):
+        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, int(death_signal), 0, 0, 0)
 
 
 def _tied_to_parent(death_signal: signal.Signals) -> Callable[[], None] | None:

@@ -1,0 +1,71 @@
+"""What every process of the server is made of: the pool, the feed, the key, the edge's settings."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from app.db.counters import Counters
+from app.db.database import Database, open_pool
+from app.db.direct import dial
+from app.db.notifier import Notifier
+from app.db.sealing import Sealer
+from app.edge.deps import EdgeConfig
+from app.settings import KEY_NAME, Settings, SettingsError
+
+POOL_SIZE = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Urls:
+    """The two ways to the database: `pooled` may lead through a transaction pooler."""
+
+    pooled: str
+    direct: str
+    prepares: bool
+
+
+def urls_of(settings: Settings) -> Urls:
+    """The ways to a database that the settings name. SettingsError when they name none."""
+    pooled = settings.database_url
+    if pooled is None:
+        raise SettingsError("SWITCHBOARD_DATABASE_URL is not set.")
+    direct = settings.database_direct_url
+    # Whoever names a direct way has a pooler on the other, and that cannot carry prepared ones.
+    return Urls(pooled=pooled, direct=direct or pooled, prepares=direct is None)
+
+
+def key_of(settings: Settings) -> bytes:
+    """The 32 bytes that stored secrets are encrypted with. SettingsError when there are none."""
+    if settings.secret_key is None:
+        raise SettingsError(
+            f"{KEY_NAME} is not set. A server with SWITCHBOARD_DATABASE_URL needs it: 32 bytes in"
+            " hex or base64, the same on every server of that database."
+        )
+    return settings.secret_key
+
+
+@contextlib.contextmanager
+def open_database(urls: Urls, key: bytes, *, size: int = POOL_SIZE) -> Iterator[Database]:
+    """A pool, and the thread that tells other processes of changes; both end with the block."""
+    notifier = Notifier(dial(urls.direct))
+    notifier.start()
+    pool = open_pool(urls.pooled, size=size, prepare=urls.prepares)
+    try:
+        yield Database(pool=pool, feed=notifier, sealer=Sealer(key), counters=Counters())
+    finally:
+        notifier.stop()
+        pool.close()
+
+
+def edge_config(settings: Settings) -> EdgeConfig:
+    """The settings that the HTTP doors read, as the values they take."""
+    return EdgeConfig(
+        base_url=settings.base_url,
+        trusted_proxies=settings.trusted_proxies,
+        agent_rate=settings.agent_rate,
+        dev_login=settings.dev_login,
+        is_loopback=settings.is_loopback,
+        attempt_summary_from_result=settings.attempt_summary_from_result,
+    )
