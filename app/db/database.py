@@ -159,6 +159,20 @@ def jsonb(json_value: Json) -> Jsonb:
 
 
 @contextlib.contextmanager
+def deciding(conn: Connection) -> Iterator[None]:
+    """Around a statement that commits by itself: a connection lost in it has an unknown outcome.
+
+    Raises OutcomeUnknown; a timeout or another error passes on, for nothing was committed then.
+    """
+    try:
+        yield
+    except psycopg.OperationalError as lost:
+        if conn.closed:
+            raise OutcomeUnknown from lost
+        raise
+
+
+@contextlib.contextmanager
 def _translated(conn: Connection) -> Iterator[None]:
     """Turn the loss of a connection, a timeout or a shutdown into Unavailable."""
     try:

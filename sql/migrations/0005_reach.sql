@@ -41,6 +41,7 @@ create view endpoint_queues as
          null::uuid as team_id
     from endpoints e
     join queues q on q.endpoint_id = e.id and q.name = any (e.scope_queues)
+   where e.state = 'active'
   union all
   select g.endpoint_id, q.id, 'team:' || t.slug || '/' || q.name, q.has_policy, q.team_id
     from endpoint_team_grants g
@@ -48,9 +49,10 @@ create view endpoint_queues as
     join agents a on a.id = e.agent_id
     join queues q on q.id = g.queue_id
     join teams t on t.id = q.team_id and t.suspended_at is null
-   where a.owner_team_id = q.team_id
-      or exists (select 1 from team_members m
-                  where m.team_id = q.team_id and m.human_id = a.owner_human_id);
+   where e.state = 'active'
+     and (a.owner_team_id = q.team_id
+          or exists (select 1 from team_members m
+                      where m.team_id = q.team_id and m.human_id = a.owner_human_id));
 
 -- A todo with its queue's display name: a bare name, or team:<slug>/<name>.
 create view todo_rows as
