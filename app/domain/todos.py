@@ -9,6 +9,7 @@ from enum import StrEnum
 from urllib.parse import urlsplit
 from uuid import UUID
 
+from app.domain import strictjson
 from app.domain.errors import InvalidAttemptInput
 from app.domain.values import Json
 
@@ -139,6 +140,13 @@ def cut_summary(text: str | None) -> tuple[str | None, bool]:
         return None, False
     cut = cut_utf8(text.replace("\x00", ""), LONGEST_SUMMARY_BYTES)
     return cut, len(cut) < len(text.replace("\x00", ""))
+
+
+def summary_of(result: Json) -> str | None:
+    """A summary taken from a result: a text as it is, anything else as JSON, null as nothing."""
+    if result is None or isinstance(result, str):
+        return result
+    return strictjson.dumps(result)
 
 
 def check_artifact(url: str | None) -> str | None:
