@@ -1,0 +1,68 @@
+"""The `switchboard` command: `run` does what the words say and answers an exit code."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+
+import click
+
+from app.cli import admin, agent, completion, endpoint, event, login, serve, todo, webhook, work
+from app.cli.frame import Branch
+from app.cli.host import Host
+
+__all__ = ["Host", "run"]
+
+EXAMPLES = """
+\b
+Examples:
+  switchboard serve
+  switchboard login --token-stdin < token-file
+  switchboard vend "lane m" --queue lane-m
+  switchboard todo push lane-m-k3x9 "Look at issue 41"
+  switchboard work --once -- cat
+"""
+
+
+@click.group(cls=Branch, epilog=EXAMPLES, context_settings={"help_option_names": ["-h", "--help"]})
+def switchboard() -> None:
+    """A work queue for agents: serve it, vend endpoints, push todos, and drain them."""
+
+
+for command in (
+    serve.serve, serve.migrate, serve.version, admin.admin, completion.completion,
+    login.login, login.status, login.logout,
+    endpoint.endpoint, agent.agent, todo.todo, webhook.webhook, event.event, work.work,
+):  # fmt: skip
+    switchboard.add_command(command)
+
+switchboard.add_command(endpoint.vend, "vend")
+switchboard.add_command(endpoint.list_endpoints, "endpoints")
+switchboard.add_command(agent.list_agents, "agents")
+
+
+def run(argv: list[str], host: Host) -> int:
+    """Run one command. Answers 0 when it did its work, 1 when the server or the credentials refused
+    or the server is out of reach, 2 for wrong usage (cli.md, "Rules for every command")."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        code = switchboard.main(argv, prog_name="switchboard", standalone_mode=False, obj=host)
+        sys.stdout.flush()
+    except click.ClickException as problem:
+        problem.show()
+        return problem.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("Interrupted.", err=True)
+        return 1
+    except BrokenPipeError:
+        _stop_writing()
+        return 1
+    return code if isinstance(code, int) else 0
+
+
+def _stop_writing() -> None:
+    """Whoever read our output is gone: send the rest nowhere, so that exiting stays quiet."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,0 +1,72 @@
+"""`admin`: what only whoever holds the server's database may do."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+import click
+
+from app.cli.frame import Branch, pass_host
+from app.cli.host import Host
+from app.cli.output import facts, show_value
+from app.db.database import Database
+from app.domain.errors import InvalidArgument
+from app.domain.values import Json
+from app.reads import humans
+from app.transactions import people
+
+
+@click.group(cls=Branch)
+def admin() -> None:
+    """On the server host: humans, sign-in links and operator tokens."""
+
+
+@admin.command("create-human")
+@click.option("--name", required=True, metavar="N", help="Their display name.")
+@click.option("--email", metavar="E", help="A label; nobody signs in by it.")
+@pass_host
+@click.pass_context
+def create_human(ctx: click.Context, host: Host, name: str, email: str | None) -> None:
+    """Create a human; print a sign-in link and an operator token of theirs."""
+    with host.open_database() as db:
+        try:
+            human = people.create_human(db, display_name=name, email=email)
+        except InvalidArgument as refusal:
+            raise click.UsageError(refusal.sentence, ctx) from refusal
+        found: dict[str, Json] = {
+            "human_id": str(human.id),
+            "login_url": _login_url(host, db, human.id),
+            "operator_token": people.mint_operator_token(db, human.id),
+        }
+    show_value(found, facts((key, str(value)) for key, value in found.items()))
+
+
+@admin.command("login-url")
+@click.option("--human", "who", required=True, metavar="N", help="Id, or name when it is unique.")
+@pass_host
+def login_url(host: Host, who: str) -> None:
+    """Print a fresh sign-in link: good once, for 15 minutes."""
+    with host.open_database() as db:
+        human = humans.by_id_or_name(db, who)
+        url = _login_url(host, db, human.id)
+    show_value({"human_id": str(human.id), "login_url": url}, [url])
+
+
+@admin.command("token")
+@click.option("--human", "who", required=True, metavar="N", help="Id, or name when it is unique.")
+@click.option("--name", metavar="T", help="What to call the token.")
+@pass_host
+@click.pass_context
+def token(ctx: click.Context, host: Host, who: str, name: str | None) -> None:
+    """Print a fresh operator token, alone on its line so that `login --token-stdin` can read it."""
+    with host.open_database() as db:
+        human = humans.by_id_or_name(db, who)
+        try:
+            minted = people.mint_operator_token(db, human.id, name)
+        except InvalidArgument as refusal:
+            raise click.UsageError(refusal.sentence, ctx) from refusal
+    show_value({"human_id": str(human.id), "name": name, "operator_token": minted}, [minted])
+
+
+def _login_url(host: Host, db: Database, human_id: UUID) -> str:
+    return f"{host.base_url}/auth/link/{people.login_link(db, human_id)}"

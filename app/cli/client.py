@@ -1,0 +1,164 @@
+"""HTTP to one server: JSON in and out, no redirect followed, no proxy, every failure a sentence."""
+
+from __future__ import annotations
+
+import json
+import logging
+import socket
+import time
+from collections.abc import Mapping
+from urllib.parse import urlencode, urlsplit
+
+import urllib3
+from urllib3 import exceptions
+from urllib3.connection import HTTPConnection, HTTPSConnection
+from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
+
+from app.cli.output import Answer
+from app.domain.values import Json
+
+CONNECT_SECONDS = 5.0
+READ_SECONDS = 30.0
+ANSWER_LIMIT = 64 * 1024 * 1024  # a todo carries at most a 5 MiB payload; this only ends nonsense
+
+log = logging.getLogger("switchboard.cli")
+
+
+class NoAnswer(Exception):
+    """The server gave no usable answer; whether it acted on the request is not known."""
+
+    def __init__(self, sentence: str, *, retry_after: float | None = None):
+        self.sentence = sentence
+        self.retry_after = retry_after
+        super().__init__(sentence)
+
+
+class Client:
+    """One server and one bearer token; safe for several threads, and `abort` for any of them."""
+
+    def __init__(self, url: str, token: str | None, *, connections: int = 1):
+        parts = urlsplit(url)
+        self.url = url
+        self._path = parts.path.rstrip("/")
+        self._headers = {"Accept": "application/json", "User-Agent": "switchboard-cli"}
+        if token is not None:
+            self._headers["Authorization"] = f"Bearer {token}"
+        secure = parts.scheme == "https"
+        pool = HTTPSConnectionPool if secure else HTTPConnectionPool
+        self._pool = pool(
+            parts.hostname or "", parts.port, maxsize=connections, block=True, retries=False
+        )
+        self._watched = _Watched()
+        self._pool.ConnectionCls = self._watched.https if secure else self._watched.http
+
+    def call(
+        self,
+        method: str,
+        path: str,
+        body: Mapping[str, Json] | None = None,
+        *,
+        query: Mapping[str, str] | None = None,
+        headers: Mapping[str, str] | None = None,
+        read_seconds: float = READ_SECONDS,
+    ) -> Answer:
+        """One request, never repeated. Raises NoAnswer when nothing usable comes back."""
+        target = self._path + path + (f"?{urlencode(query)}" if query else "")
+        sent = dict(self._headers, **(headers or {}))
+        data = None
+        if body is not None:
+            sent["Content-Type"] = "application/json"
+            data = json.dumps(dict(body), allow_nan=False).encode()
+        started = time.monotonic()
+        status, text, answered = self._exchange(method, target, data, sent, read_seconds)
+        log.debug("%s %s %s %.0f ms", method, path, status, (time.monotonic() - started) * 1000)
+        return self._understood(status, text, answered)
+
+    def abort(self) -> None:
+        """End every request under way at once; each raises NoAnswer in its own thread."""
+        self._watched.shut()
+
+    def close(self) -> None:
+        """Close the idle connections."""
+        self._pool.close()
+
+    def _exchange(
+        self, method: str, target: str, data: bytes | None, sent: dict[str, str], seconds: float
+    ) -> tuple[int, str, Mapping[str, str]]:
+        timeout = urllib3.Timeout(connect=CONNECT_SECONDS, read=seconds)
+        try:
+            response = self._pool.urlopen(
+                method, target, body=data, headers=sent, timeout=timeout, retries=False,
+                redirect=False, assert_same_host=False, preload_content=False,
+            )  # fmt: skip
+            raw = response.read(ANSWER_LIMIT + 1)
+            if len(raw) > ANSWER_LIMIT:
+                response.close()
+                raise NoAnswer(f"The answer of {self.url} is too large.")
+            response.release_conn()
+        except (exceptions.HTTPError, OSError, ValueError) as error:
+            raise NoAnswer(self._sentence(error, seconds)) from error
+        return response.status, raw.decode("utf-8", "replace"), response.headers
+
+    def _understood(self, status: int, text: str, headers: Mapping[str, str]) -> Answer:
+        retry_after = _seconds(headers.get("Retry-After"))
+        try:
+            body: Json = json.loads(text)
+        except ValueError:
+            body = None
+        if not isinstance(body, dict):
+            sentence = f"{self.url} answered {status} without a JSON object; is it Switchboard?"
+            raise NoAnswer(sentence, retry_after=retry_after)
+        return Answer(status=status, text=text, body=body, retry_after=retry_after)
+
+    def _sentence(self, error: Exception, seconds: float) -> str:
+        match error:
+            case exceptions.NameResolutionError():
+                return f"The host of {self.url} is not known."
+            case exceptions.SSLError():
+                return f"No trusted connection to {self.url}: {error}"
+            case exceptions.NewConnectionError() | exceptions.ConnectTimeoutError():
+                return f"No server answers at {self.url}."
+            case exceptions.ReadTimeoutError():
+                return f"{self.url} did not answer within {seconds:.0f} s."
+            case ValueError():
+                return f"The request to {self.url} cannot be sent: {error}"
+        return f"The connection to {self.url} was lost."
+
+
+class _Watched:
+    """Connection classes that remember their sockets, so that another thread can end a wait."""
+
+    def __init__(self) -> None:
+        sockets: set[socket.socket] = set()
+        self._sockets = sockets
+
+        class Plain(HTTPConnection):
+            def connect(self) -> None:
+                super().connect()
+                _remember(sockets, self.sock)
+
+        class Secure(HTTPSConnection):
+            def connect(self) -> None:
+                super().connect()
+                _remember(sockets, self.sock)
+
+        self.http = Plain
+        self.https = Secure
+
+    def shut(self) -> None:
+        """Shut both directions of every socket still open; a socket gone meanwhile is no matter."""
+        for one in tuple(self._sockets):
+            try:
+                one.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                log.debug("a connection was closed already")
+
+
+def _remember(sockets: set[socket.socket], opened: socket.socket) -> None:
+    for gone in [one for one in tuple(sockets) if one.fileno() < 0]:
+        sockets.discard(gone)
+    sockets.add(opened)
+
+
+def _seconds(header: str | None) -> float | None:
+    return float(header) if header and header.isascii() and header.isdigit() else None

@@ -1,0 +1,154 @@
+"""What all commands share: the options every one takes, and the operator's way to the server."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from urllib.parse import quote
+
+import click
+
+from app.cli import credentials
+from app.cli.client import Client, NoAnswer
+from app.cli.host import Host
+from app.cli.output import JSON_KEY, Answer, Failure, note
+from app.domain.errors import DomainError
+from app.domain.values import Json
+
+LEVELS = ("debug", "info", "warning", "error")
+LEVEL_KEY = "switchboard.log_level"
+
+class Leaf(click.Command):
+    """A command with --json and --log-level; a refusal of the product becomes exit code 1."""
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """Its own parameters, and the two that every command takes."""
+        return [*super().get_params(ctx), *_shared_options()]
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Run it; a DomainError is a sentence, not a trace."""
+        try:
+            return super().invoke(ctx)
+        except DomainError as refusal:
+            raise Failure(refusal.sentence) from refusal
+
+
+class Branch(click.Group):
+    """A group whose commands are leaves and whose groups are branches."""
+
+    command_class = Leaf
+    group_class = type
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """The options that every command takes, accepted before its name too."""
+        return [*super().get_params(ctx), *_shared_options()]
+
+
+pass_host = click.make_pass_decorator(Host)
+
+
+class Operator:
+    """`/api/v1` of the server that is logged in to; every refusal is a Failure."""
+
+    def __init__(self, saved: credentials.Credentials):
+        self.url = saved.url
+        self._client = Client(saved.url, saved.token)
+
+    def get(self, path: str, query: Mapping[str, str | int | None] | None = None) -> Answer:
+        """GET below /api/v1; empty query values are left out."""
+        given = {key: str(value) for key, value in (query or {}).items() if value is not None}
+        return self._call("GET", path, None, given)
+
+    def post(self, path: str, body: Mapping[str, Json] | None = None) -> Answer:
+        """POST a JSON object; null values are left out."""
+        return self._call("POST", path, present(body or {}))
+
+    def patch(self, path: str, body: Mapping[str, Json]) -> Answer:
+        """PATCH with exactly `body`, nulls included."""
+        return self._call("PATCH", path, body)
+
+    def delete(self, path: str) -> Answer:
+        """DELETE without a body."""
+        return self._call("DELETE", path, None)
+
+    def _call(
+        self,
+        method: str,
+        path: str,
+        body: Mapping[str, Json] | None,
+        query: Mapping[str, str] | None = None,
+    ) -> Answer:
+        try:
+            answer = self._client.call(method, f"/api/v1{path}", body, query=query)
+        except NoAnswer as silence:
+            raise Failure(silence.sentence) from silence
+        return accepted(answer)
+
+
+def operator(host: Host) -> Operator:
+    """The server that is logged in to. Raises Failure when nobody is."""
+    saved = credentials.load(host)
+    if saved is None:
+        raise Failure("Not logged in; use `switchboard login --token-stdin`.")
+    return Operator(saved)
+
+
+def accepted(answer: Answer) -> Answer:
+    """`answer` when it is a success. Raises Failure with the server's own sentence otherwise."""
+    if 200 <= answer.status < 300:
+        return answer
+    sentence = answer.body.get("error")
+    if not isinstance(sentence, str):
+        sentence = f"The server answered {answer.status}; a redirect is never followed."
+    field = answer.body.get("field")
+    if isinstance(field, str) and field not in sentence:
+        sentence = f"{sentence} (field {field})"
+    raise Failure(sentence, body=answer.text)
+
+
+def present(body: Mapping[str, Json]) -> dict[str, Json]:
+    """`body` without the keys that were not given."""
+    return {key: value for key, value in body.items() if value is not None}
+
+
+def segment(text: str) -> str:
+    """`text` as one segment of a path; slashes and dots cannot leave it."""
+    quoted = quote(text, safe="")
+    return quoted.replace(".", "%2E") if quoted in (".", "..") else quoted
+
+
+def agreed(question: str, *, skip: bool) -> bool:
+    """Ask `question` with [y/N] on standard error; no answer at all is a no."""
+    if skip:
+        return True
+    try:
+        if click.confirm(question, default=False, err=True):
+            return True
+    except click.Abort:
+        click.echo(err=True)
+    note("Nothing was changed.")
+    return False
+
+
+def _shared_options() -> list[click.Option]:
+    return [
+        click.Option(
+            ["--json"], is_flag=True, expose_value=False, is_eager=True,
+            callback=_remember_json, help="Print the JSON answer.",
+        ),
+        click.Option(
+            ["--log-level"], type=click.Choice(LEVELS), expose_value=False, is_eager=True,
+            callback=_apply_level, help="How much to log.",
+        ),
+    ]  # fmt: skip
+
+
+def _remember_json(ctx: click.Context, _option: click.Parameter, given: object) -> None:
+    if given:
+        ctx.meta[JSON_KEY] = True
+
+
+def _apply_level(ctx: click.Context, _option: click.Parameter, level: str | None) -> None:
+    host = ctx.find_object(Host)
+    if level is not None and host is not None and ctx.meta.get(LEVEL_KEY) != level:
+        ctx.meta[LEVEL_KEY] = level
+        host.set_log_level(level)
