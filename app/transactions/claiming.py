@@ -19,8 +19,8 @@ from app.db.statements import load
 from app.domain.admission import Reason, Waiting
 from app.domain.callers import Endpoint, Human
 from app.domain.errors import Conflict, Deferred, Forbidden, NotFound
-from app.domain.queues import parse_team_queue
 from app.domain.todos import Todo, is_todo_id
+from app.reads.grants import granted_queues, named_queue
 from app.transactions import replaying
 from app.transactions.claims import (
     Claimed,
@@ -47,12 +47,6 @@ class _Head:
     pending_id: str | None
     due_at: datetime | None
     due_id: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class _Grant:
-    queue_id: int
-    is_granted: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +79,7 @@ def claim_next(
         answer: Claimed | NothingClaimed | None = replaying.replay(db, conn, claimer)
         pick = None
         if answer is None:
-            queue_id = _named_queue(conn, endpoint, queue)
+            queue_id = named_queue(conn, endpoint, queue)
             pick = _pick_anywhere(conn, claimer, queue_id, gone, _within_transaction)
             answer = _answer(db, conn, claimer, pick, queue_id)
         leave_if(gone)
@@ -114,10 +108,7 @@ def board_claim(db: Database, human: Human, todo_id: str, *, gone: Gone) -> Clai
 def watched_queues(db: Database, endpoint: Endpoint, queue: str | None) -> tuple[int, ...]:
     """The ids of the queues a waiting claim_next listens to. Raises as claim_next does."""
     with db.reading() as conn:
-        queue_id = _named_queue(conn, endpoint, queue)
-        params = {"endpoint_id": endpoint.id, "queue_id": queue_id}
-        rows = conn.execute(SQL["read_granted_queues"], params).fetchall()
-    return tuple(row[0] for row in rows)
+        return granted_queues(conn, endpoint, queue)
 
 
 def _claim_next_plainly(
@@ -125,23 +116,11 @@ def _claim_next_plainly(
 ) -> Claimed | NothingClaimed:
     """Without a key or a fence each pick is one statement that commits by itself."""
     with db.reading() as conn:
-        queue_id = _named_queue(conn, endpoint, queue)
+        queue_id = named_queue(conn, endpoint, queue)
         pick = _pick_anywhere(conn, claimer, queue_id, gone, database.deciding)
         if pick is not None:
             replaying.count(db, pick)
         return _answer(db, conn, claimer, pick, queue_id)
-
-
-def _named_queue(conn: Connection, endpoint: Endpoint, queue: str | None) -> int | None:
-    if queue is None:
-        return None
-    params = {"endpoint_id": endpoint.id, "queue": queue}
-    grant = database.one(conn, SQL["read_queue_grant"], params, _Grant)
-    if grant is not None and grant.is_granted:
-        return grant.queue_id
-    if parse_team_queue(queue):
-        raise NotFound
-    raise Forbidden("The grant does not include this queue.", field="queue")
 
 
 def _within_transaction(_: Connection) -> contextlib.AbstractContextManager[None]:
@@ -205,9 +184,8 @@ def _unavailable(entry: _Behind) -> Waiting:
 def _claim_one(
     db: Database, claimer: Claimer, todo_id: str, candidate: sql.SQL, gone: Gone
 ) -> Claimed:
-    params = claimer.params(todo_id=todo_id)
-    if not is_todo_id(todo_id):
-        raise NotFound
+    # A text that cannot be an id runs the same statement: foreign and unknown look alike.
+    params = claimer.params(todo_id=todo_id if is_todo_id(todo_id) else "")
     with db.reading() as conn:
         granted = database.value(conn, candidate, params)
     if granted is None:
