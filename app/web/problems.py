@@ -85,6 +85,8 @@ def again(status: int) -> Response:
         for name, text in request.form.items(multi=True)
         if name != FIELD
     ]
+    if status == 401 and not posted:
+        return page(status, "You are not signed in, so nothing was done.")
     heading = "Your session has ended" if status == 401 else "Please send this again"
     body = render_template(
         "errors/again.html",

@@ -70,7 +70,7 @@ def test_a_loopback_server_refuses_a_foreign_name_on_every_surface(
     ({"Origin": "https://evil.example", "Sec-Fetch-Site": "cross-site"}, False),
 ])
 def test_a_form_is_ours_when_its_origin_says_so(
-    app: Flask, headers: dict[str, str], expected: bool
+    app: Flask, headers: dict[str, str], *, expected: bool
 ) -> None:
     with app.test_request_context("/", headers=headers):
         assert address.is_same_origin() is expected
