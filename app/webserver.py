@@ -93,29 +93,31 @@ class Log:
         """Take new settings after a HUP."""
         self.cfg = cfg
 
-    def debug(self, message: str, *args: object) -> None:
+    def debug(self, message: str, *args: object, **_more: object) -> None:
         """Drop it: gunicorn's debug lines repeat every setting and every closed connection."""
 
-    def info(self, message: str, *args: object) -> None:
+    def info(self, message: str, *args: object, **_more: object) -> None:
         """Log at debug: starting and stopping are said by the supervisor."""
         _log.debug(message, *args)
 
-    def warning(self, message: str, *args: object) -> None:
+    def warning(self, message: str, *args: object, **_more: object) -> None:
         """Log a warning; a malformed request without what it said."""
         if message.startswith("Invalid request from"):
             _log.info("a request that is not HTTP was refused")
             return
         _log.warning(message, *args)
 
-    def error(self, message: str, *args: object, exc_info: bool = False) -> None:
+    def error(
+        self, message: str, *args: object, exc_info: bool = False, **_more: object
+    ) -> None:
         """Log an error."""
         _log.error(message, *args, exc_info=exc_info)
 
-    def critical(self, message: str, *args: object) -> None:
+    def critical(self, message: str, *args: object, **_more: object) -> None:
         """Log an error that ends a process."""
         _log.critical(message, *args)
 
-    def exception(self, message: str, *args: object) -> None:
+    def exception(self, message: str, *args: object, **_more: object) -> None:
         """Log an error and its trace; of a failed request, neither path nor query."""
         if message.startswith("Error handling request"):
             _log.exception("a request failed below the application")
