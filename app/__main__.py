@@ -23,9 +23,10 @@ def load_bootstrap() -> ModuleType:
 
 def main(argv: list[str]) -> int:
     """Enter the .venv, then be `switchboard ARGV`."""
-    bootstrap = load_bootstrap()
-    bootstrap.enter(bootstrap.RUN_LOCK, HERE, argv)
-    sys.path[:] = [str(bootstrap.ROOT), *(p for p in sys.path if p != str(HERE.parent))]
+    if not __package__:  # `python -m app`: whoever can import us has chosen an environment
+        bootstrap = load_bootstrap()
+        bootstrap.enter(bootstrap.RUN_LOCK, HERE, argv)
+        sys.path[:] = [str(bootstrap.ROOT), *(p for p in sys.path if p != str(HERE.parent))]
     code: int = importlib.import_module("app.server").main(argv or ["serve"])
     return code
 
