@@ -5,6 +5,7 @@ from __future__ import annotations
 from flask import Flask, Response, request
 from werkzeug.exceptions import HTTPException
 
+from app.api import agent, health, ingest
 from app.data import data
 from app.db.database import Database
 from app.db.listener import Listener
@@ -42,7 +43,7 @@ def create_app(config: EdgeConfig, database: Database, listener: Listener) -> Fl
     app.after_request(headers.add_headers)
     app.context_processor(_page_facts)
     _register_refusals(app)
-    for door in (account.bp, board.bp):
+    for door in (health.bp, account.bp, board.bp, agent.bp, ingest.bp):
         app.register_blueprint(door)
     return app
 
