@@ -6,4 +6,6 @@ pytest_plugins = [
     "tests.support.pg",
     "tests.support.clock",
     "tests.support.make",
+    "tests.support.client",
+    "tests.support.servers",
 ]
