@@ -14,7 +14,7 @@ from app.db.listener import Listener
 from app.db.watches import Watch
 from app.domain.callers import Endpoint
 from app.edge import client
-from app.transactions.claiming import Claimed, NothingClaimed
+from app.transactions.claims import Claimed, NothingClaimed
 
 BUDGET = 192
 WAITS_PER_ENDPOINT = 32

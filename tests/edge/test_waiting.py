@@ -1,0 +1,235 @@
+"""The long poll of claim_next over real claims, and the budget of waiting threads."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import pytest
+
+from app.db.database import Database
+from app.db.listener import Listener
+from app.domain.callers import Endpoint
+from app.edge.waiting import WaitingBudget, wait_for_claim
+from app.transactions import claiming
+from app.transactions.claims import Claimed, ClaimRequest, NothingClaimed
+from tests.support.make import Make
+from tests.support.wait import wait_for
+
+
+@dataclass
+class Bench:
+    """Waiters of one endpoint, each in a thread, and how often they asked the database."""
+
+    db: Database
+    listener: Listener
+    endpoint: Endpoint
+    waiting: WaitingBudget = field(default_factory=WaitingBudget)
+    counting: threading.Lock = field(default_factory=threading.Lock)
+    picks: int = 0
+    gone: bool = False
+    answers: list[Claimed | NothingClaimed] = field(default_factory=list)
+    threads: list[threading.Thread] = field(default_factory=list)
+
+    def call(self, wait_seconds: int) -> Claimed | NothingClaimed:
+        def pick() -> Claimed | NothingClaimed:
+            with self.counting:
+                self.picks += 1
+            return claiming.claim_next(
+                self.db, self.endpoint, None, ClaimRequest(), gone=lambda: self.gone
+            )
+
+        return wait_for_claim(
+            self, self.endpoint, wait_seconds, pick,
+            lambda: claiming.watched_queues(self.db, self.endpoint, None),
+            gone=lambda: self.gone,
+        )
+
+    def start(self, waiters: int, wait_seconds: int = 30) -> None:
+        """Starts waiters and returns when all of them wait, holding no connection."""
+        for _ in range(waiters):
+            call = threading.Thread(
+                target=lambda: self.answers.append(self.call(wait_seconds)), daemon=True
+            )
+            self.threads.append(call)
+            call.start()
+        wait_for(lambda: self.sleeping() == waiters, what=f"{waiters} waiters sleep")
+
+    def sleeping(self) -> int:
+        groups = list(self.listener._watches._groups.values())
+        return sum(watch.is_waiting for group in groups for watch in list(group))
+
+    def claimed(self) -> list[str]:
+        return [answer.todo.id for answer in self.answers if isinstance(answer, Claimed)]
+
+    def finish(self) -> None:
+        self.waiting.close()
+        for thread in self.threads:
+            thread.join(20)
+            assert not thread.is_alive()
+
+
+@pytest.fixture
+def bench(db: Database, listener: Listener, make: Make) -> Iterator[Bench]:
+    """Nobody waits yet."""
+    made = Bench(db, listener, make.endpoint(queues=("inbox", "other")))
+    yield made
+    made.finish()
+
+
+def test_a_todo_that_is_there_is_claimed_at_once(bench: Bench, make: Make) -> None:
+    todo = make.todo(bench.endpoint)
+
+    answer = bench.call(30)
+
+    assert isinstance(answer, Claimed)
+    assert answer.todo.id == todo
+    assert bench.picks == 1
+
+
+def test_without_a_wait_an_empty_queue_is_answered_at_once(bench: Bench) -> None:
+    assert bench.call(0) == NothingClaimed()
+    assert bench.picks == 1
+
+
+@pytest.mark.rule("R58")
+def test_twenty_waiters_and_one_new_todo_make_one_claim(bench: Bench, make: Make) -> None:
+    bench.start(20)
+    asked = bench.picks
+
+    todo = make.todo(bench.endpoint)
+    bench.db.feed.ready(todo.queue_id)
+
+    wait_for(lambda: bench.claimed() == [todo])
+    wait_for(lambda: bench.sleeping() == 19)
+    assert bench.picks - asked <= 3  # the claim, and the two it handed the notice on to
+
+
+@pytest.mark.rule("R58")
+def test_between_wake_ups_nothing_is_asked_and_no_connection_is_held(
+    bench: Bench, make: Make
+) -> None:
+    bench.start(20)
+    asked = bench.picks
+
+    # More than one look at the client lies in between; changes elsewhere wake nobody.
+    bench.db.feed.changed(make.queue_id(bench.endpoint))
+    other = make.endpoint()
+    heard = threading.Event()
+    undo = bench.listener.subscribe(lambda change: heard.set() if change.ready else None)
+    bench.db.feed.ready(make.queue_id(other))
+    assert heard.wait(10)
+    undo()
+
+    stats = bench.db.pool.get_stats()
+    assert bench.picks == asked
+    assert stats["pool_available"] == stats["pool_size"]
+
+
+def test_twenty_new_todos_reach_twenty_waiters_by_one_notice(bench: Bench, make: Make) -> None:
+    bench.start(20)
+    todos = [make.todo(bench.endpoint, "other") for _ in range(20)]
+    bench.db.feed.ready(todos[0].queue_id)
+
+    wait_for(lambda: sorted(bench.claimed()) == sorted(todos))
+
+
+def test_the_deadline_answers_as_usual_even_when_a_notice_was_lost(
+    bench: Bench, make: Make
+) -> None:
+    bench.start(1, wait_seconds=1)
+    todo = make.todo(bench.endpoint)
+
+    wait_for(lambda: bench.claimed() == [todo])
+
+
+def test_the_deadline_of_an_empty_queue_is_kept(bench: Bench) -> None:
+    started = time.monotonic()
+
+    assert bench.call(1) == NothingClaimed()
+    assert 1.0 <= time.monotonic() - started < 3.0
+
+
+@pytest.mark.rule("R12")
+def test_a_client_that_vanishes_while_waiting_claims_nothing(bench: Bench, make: Make) -> None:
+    bench.start(2)
+    asked = bench.picks
+    bench.gone = True
+
+    wait_for(lambda: len(bench.answers) == 2, what="both waits end")
+    todo = make.todo(bench.endpoint)
+    bench.db.feed.ready(todo.queue_id)
+    assert bench.answers == [NothingClaimed(), NothingClaimed()]
+    assert bench.picks == asked
+    assert bench.waiting.taken == 0
+    assert make.row(todo)["state"] == "pending"
+    assert make.attempts(todo) == []
+
+
+def test_a_waiter_that_vanished_with_the_notice_hands_it_on(
+    db: Database, listener: Listener, make: Make
+) -> None:
+    endpoint = make.endpoint()
+    vanished = Bench(db, listener, endpoint)
+    patient = Bench(db, listener, endpoint)
+    vanished.start(1)
+    first = vanished.sleeping
+    patient.threads.append(
+        threading.Thread(target=lambda: patient.answers.append(patient.call(30)), daemon=True)
+    )
+    patient.threads[0].start()
+    wait_for(lambda: first() == 2)
+    vanished.gone = True
+
+    todo = make.todo(endpoint)
+    db.feed.ready(todo.queue_id)
+
+    wait_for(lambda: patient.claimed() == [todo])
+    vanished.finish()
+    patient.finish()
+
+
+def test_closing_the_budget_ends_every_wait(bench: Bench) -> None:
+    bench.start(3)
+    bench.waiting.close()
+
+    wait_for(lambda: bench.answers == [NothingClaimed()] * 3)
+
+
+@pytest.mark.rule("R67")
+def test_over_its_cap_an_endpoint_waits_no_longer(bench: Bench) -> None:
+    seats = [bench.waiting.enter("claim_next", bench.endpoint.id, 32) for _ in range(32)]
+    assert all(seats)
+
+    assert bench.call(30) == NothingClaimed()
+    assert bench.picks == 1
+
+
+@pytest.mark.rule("R67")
+def test_192_wait_at_most_whoever_they_are() -> None:
+    budget = WaitingBudget()
+    seats = [budget.enter("stream", owner, 8) for owner in range(30) for _ in range(8)]
+
+    assert sum(seat is not None for seat in seats) == 192
+    assert budget.taken == 192
+    assert budget.enter("claim_next", "late", 32) is None
+    assert seats[0] is not None
+    seats[0].leave()
+    seats[0].leave()
+    assert budget.taken == 191
+    with budget.enter("claim_next", "late", 32) as late:
+        assert late is not None
+        assert budget.taken == 192
+    assert budget.taken == 191
+
+
+def test_each_kind_has_its_own_cap() -> None:
+    budget = WaitingBudget()
+    for _ in range(8):
+        assert budget.enter("agent_stream", "a", 8)
+
+    assert budget.enter("agent_stream", "a", 8) is None
+    assert budget.enter("agent_stream", "b", 8)
+    assert budget.enter("claim_next", "a", 32)
