@@ -34,7 +34,10 @@ def test_a_number_and_a_unit_is_a_lifetime(text: str, lifetime: timedelta) -> No
 
 @pytest.mark.parametrize(
     "text",
-    ["", "0h", "-1h", "1", "h", "1y", "1.5h", " 1h", "1h ", "1H", "\u0661h", "01h", "3651d", "9999999w"],
+    [
+        *("", "0h", "-1h", "1", "h", "1y", "1.5h", " 1h", "1h ", "1H", "\u0661h", "01h"),
+        *("3651d", "9999999w"),
+    ],
 )
 def test_anything_else_is_refused(text: str) -> None:
     with pytest.raises(InvalidArgument) as refused:
