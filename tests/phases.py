@@ -1,0 +1,156 @@
+"""The phases of `python3 tests`: static checks, the fast tests side by side, the races alone."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+ALONE = "race or crash"  # these measure or kill, and are not to share the cores
+APART = ("soak", "bench", "mutants")  # never in the default run
+_NOTHING_COLLECTED = 5
+_CLOSING = re.compile(r"^=+ (.+) in [0-9.]+s(?: \([0-9:, days]+\))? =+$|^(.+) in [0-9.]+s")
+_COUNT = re.compile(r"([0-9]+) ([a-z]+)")
+
+
+@dataclass(slots=True)
+class Phase:
+    """One command, and how it went."""
+
+    name: str
+    argv: list[str]
+    code: int = 0
+    seconds: float = 0.0
+    counts: Counter[str] = field(default_factory=Counter)
+
+    def run(self) -> None:
+        """Run it, showing its output as it comes, and remember what pytest's last line counts."""
+        _say(f"\n== {self.name}: {' '.join(_short(self.argv))}")
+        began = time.monotonic()
+        with subprocess.Popen(
+            self.argv, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            errors="replace",
+        ) as process:  # fmt: skip
+            assert process.stdout is not None
+            last = ""
+            for line in process.stdout:
+                sys.stdout.write(line)
+                sys.stdout.flush()
+                last = line if _CLOSING.match(line) else last
+        self.code, self.seconds = process.returncode, time.monotonic() - began
+        self.counts = closing_counts(last)
+
+    @property
+    def passed(self) -> bool:
+        """Whether it counts as success; a selection that has nothing here is none."""
+        return self.code in (0, _NOTHING_COLLECTED)
+
+
+def main(words: list[str]) -> int:
+    """Run what the words select, or everything but what is apart; 0 only when all of it passed."""
+    os.environ.setdefault("PYTHONDONTWRITEBYTECODE", "1")
+    began = time.monotonic()
+    phases = planned(words)
+    for phase in phases:
+        phase.run()
+    return _close(phases, time.monotonic() - began)
+
+
+def planned(words: list[str]) -> list[Phase]:
+    """The phases that the words of the command line ask for."""
+    chosen, rest = split(words)
+    if not words:
+        return [*_static(), *_pytest([], [])]
+    if chosen == ["static"]:
+        return _static()
+    phases = _static() if "static" in chosen else []
+    for name in ("bench", "mutants"):
+        if name in chosen and (ROOT / "tests" / name / "__main__.py").exists():
+            phases.append(Phase(name, [sys.executable, "-m", f"tests.{name}", *rest]))
+            chosen.remove(name)
+            if not [word for word in chosen if word != "static"]:
+                return phases
+    folders = [_folder(word) for word in chosen if word != "static"]
+    return [*phases, *_pytest(folders, rest)]
+
+
+def split(words: list[str]) -> tuple[list[str], list[str]]:
+    """The leading words that select folders, and the rest, which is pytest's."""
+    chosen: list[str] = []
+    for position, word in enumerate(words):
+        if word != "static" and not Path(ROOT / _folder(word)).is_dir():
+            return chosen, words[position:]
+        chosen.append(word)
+    return chosen, []
+
+
+def closing_counts(line: str) -> Counter[str]:
+    """What pytest's closing line counts: `3 passed, 1 failed in 2.1s` is passed 3, failed 1."""
+    found: Counter[str] = Counter()
+    for number, word in _COUNT.findall(line.split(" in ")[0]):
+        found["errors" if word == "error" else word] += int(number)
+    return found
+
+
+def _folder(word: str) -> str:
+    return word if word == "a11y" else f"tests/{word}"
+
+
+def _static() -> list[Phase]:
+    return [
+        Phase("ruff", [sys.executable, "-m", "ruff", "check", "--no-fix", "."]),
+        Phase("mypy", [sys.executable, "-m", "mypy"]),
+    ]
+
+
+def _pytest(folders: list[str], rest: list[str]) -> list[Phase]:
+    base = [sys.executable, "-m", "pytest", "-q", "--color=no", "-rfE"]
+    apart = [f"--ignore=tests/{name}" for name in APART if f"tests/{name}" not in folders]
+    if any(f"tests/{name}" in folders for name in APART):
+        return [Phase("tests", [*base, "-s", "--timeout=0", *folders, *apart, *rest])]
+    if "-m" in rest or any("::" in word for word in rest):
+        return [Phase("tests", [*base, *apart, *folders, *rest])]
+    cores = str(max(2, os.cpu_count() or 2))
+    side_by_side = ["-n", cores, "--dist", "loadfile", "-m", f"not ({ALONE})"]
+    return [
+        Phase("side by side", [*base, *apart, *side_by_side, *folders, *rest]),
+        Phase("alone", [*base, *apart, "-m", ALONE, *folders, *rest]),
+    ]
+
+
+def _close(phases: list[Phase], seconds: float) -> int:
+    total: Counter[str] = Counter()
+    _say("\n== summary")
+    for phase in phases:
+        total += phase.counts
+        verdict = "ok" if phase.passed else f"FAILED (exit code {phase.code})"
+        counted = ", ".join(f"{number} {word}" for word, number in phase.counts.items())
+        _say(f"{phase.name:<14}{verdict:<26}{phase.seconds:7.1f} s   {counted}")
+    tested = [phase for phase in phases if "pytest" in phase.argv]
+    is_empty = bool(tested) and all(phase.code == _NOTHING_COLLECTED for phase in tested)
+    failed = [phase.name for phase in phases if not phase.passed]
+    if failed:
+        _say(f"failed: {', '.join(failed)}")
+    if is_empty:
+        _say("nothing was selected")
+    if tested:
+        order = ("failed", "passed", "skipped", "xfailed", "errors")
+        counted = ", ".join(f"{total[word]} {word}" for word in order if total[word])
+        closing = f" {counted or 'no tests ran'} in {seconds:.2f}s "
+        _say(f"{closing:=^80}")
+    return 1 if failed or is_empty else 0
+
+
+def _short(argv: list[str]) -> list[str]:
+    return ["python", *argv[1:]]
+
+
+def _say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
