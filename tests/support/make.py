@@ -24,6 +24,7 @@ from app.db.sealing import Sealer
 from app.domain.callers import Endpoint, Human
 from app.domain.verbs import BASICS
 from tests.support.pg import SEALING_KEY
+from tests.support.wait import wait_for
 
 SOURCE_TYPES = ("github", "gitea", "stripe", "slack", "generic")
 _OUTCOMES = {
@@ -199,6 +200,17 @@ class Make:
     def credential(self, endpoint: Endpoint) -> str:
         """The token that opens /agent/v1 for an endpoint made here."""
         return self._credentials[endpoint.id]
+
+    def queue(self, endpoint: Endpoint, name: str) -> QueueId:
+        """One more queue of the endpoint, outside its scope unless the scope names it."""
+        number = self._insert("queues", returning="id", endpoint_id=endpoint.id, name=name)
+        return QueueId(int(str(number)), name)
+
+    def wait_until_blocked(self, sessions: int = 1) -> None:
+        """Returns once that many sessions of this database wait for a lock."""
+        waiting = ("select count(*) from pg_stat_activity where datname = current_database()"
+                   " and wait_event_type = 'Lock'")
+        wait_for(lambda: int(str(self.value(waiting))) >= sessions)
 
     def queue_id(self, endpoint: Endpoint, name: str = "inbox") -> QueueId:
         """The id of an endpoint's own queue."""
