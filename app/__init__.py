@@ -5,7 +5,7 @@ from __future__ import annotations
 from flask import Flask, Response, request
 from werkzeug.exceptions import HTTPException
 
-from app.api import agent, health, ingest
+from app.api import agent, health, ingest, operator
 from app.data import data
 from app.db.database import Database
 from app.db.listener import Listener
@@ -29,6 +29,8 @@ def create_app(config: EdgeConfig, database: Database, listener: Listener) -> Fl
         template_folder=str(data("templates")),
     )
     app.url_map.merge_slashes = False
+    # OPTIONS is a wrong method like any other: 405 with Allow, not an answer before the credential.
+    app.config["PROVIDE_AUTOMATIC_OPTIONS"] = False
     deps.install(
         app.extensions,
         EdgeState(
@@ -43,7 +45,7 @@ def create_app(config: EdgeConfig, database: Database, listener: Listener) -> Fl
     app.after_request(headers.add_headers)
     app.context_processor(_page_facts)
     _register_refusals(app)
-    for door in (health.bp, account.bp, board.bp, agent.bp, ingest.bp):
+    for door in (health.bp, account.bp, board.bp, agent.bp, operator.bp, ingest.bp):
         app.register_blueprint(door)
     return app
 

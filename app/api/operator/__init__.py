@@ -1,0 +1,8 @@
+"""/api/v1: what a human may do by API, one file per resource on one blueprint."""
+
+from __future__ import annotations
+
+from app.api.operator import agents, endpoints, events, me, todos, webhooks
+from app.api.operator.door import bp
+
+__all__ = ["agents", "bp", "endpoints", "events", "me", "todos", "webhooks"]
