@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Hashable, Iterable
 
 import psycopg
+from psycopg import sql
 
 from app.db.changes import CHANNEL, Change, Subscriber, parse
 from app.db.direct import Connect, waits
@@ -76,7 +77,7 @@ class Listener:
         while not self._stopping.is_set():
             try:
                 with self._connect() as connection:
-                    connection.execute(f"listen {CHANNEL}")
+                    connection.execute(sql.SQL("listen {}").format(sql.Identifier(CHANNEL)))
                     again = waits(1.0, 30.0)
                     self._listening.set()
                     self._publish(Change(everything=True))
