@@ -19,6 +19,8 @@ SHORTEST_DEFAULT_LEASE_SECONDS = 60
 MAX_ATTEMPTS = 5
 FIRST_BACKOFF_SECONDS = 30
 LONGEST_BACKOFF_SECONDS = 900
+DEFAULT_LIST, LONGEST_LIST = 50, 200
+DEFAULT_ATTEMPTS, MOST_ATTEMPTS = 20, 50
 LONGEST_CLAIMANT_BYTES = 128
 LONGEST_SUMMARY_BYTES = 2048
 LONGEST_ARTIFACT_BYTES = 512
@@ -113,6 +115,16 @@ def lease_seconds(call: int | None, endpoint_default: int | None) -> int:
     if call is not None and call > 0:
         return min(call, LONGEST_LEASE_SECONDS)
     return endpoint_default or DEFAULT_LEASE_SECONDS
+
+
+def list_limit(asked: int | None) -> int:
+    """How many todos a list holds: 1..200 as asked, anything else 50 (agent-api.md)."""
+    return asked if asked is not None and 1 <= asked <= LONGEST_LIST else DEFAULT_LIST
+
+
+def attempts_limit(asked: int | None) -> int:
+    """How many attempts get_todo shows: 20 when not asked, at most 50 (agent-api.md)."""
+    return min(asked, MOST_ATTEMPTS) if asked is not None and asked > 0 else DEFAULT_ATTEMPTS
 
 
 def retry_backoff(attempt: int) -> timedelta:
