@@ -25,14 +25,13 @@ def admin() -> None:
 @click.option("--name", required=True, metavar="N", help="Their display name.")
 @click.option("--email", metavar="E", help="A label; nobody signs in by it.")
 @pass_host
-@click.pass_context
-def create_human(ctx: click.Context, host: Host, name: str, email: str | None) -> None:
+def create_human(host: Host, name: str, email: str | None) -> None:
     """Create a human; print a sign-in link and an operator token of theirs."""
     with host.open_database() as db:
         try:
             human = people.create_human(db, display_name=name, email=email)
         except InvalidArgument as refusal:
-            raise click.UsageError(refusal.sentence, ctx) from refusal
+            raise click.UsageError(refusal.sentence) from refusal
         found: dict[str, Json] = {
             "human_id": str(human.id),
             "login_url": _login_url(host, db, human.id),
@@ -56,15 +55,14 @@ def login_url(host: Host, who: str) -> None:
 @click.option("--human", "who", required=True, metavar="N", help="Id, or name when it is unique.")
 @click.option("--name", metavar="T", help="What to call the token.")
 @pass_host
-@click.pass_context
-def token(ctx: click.Context, host: Host, who: str, name: str | None) -> None:
+def token(host: Host, who: str, name: str | None) -> None:
     """Print a fresh operator token, alone on its line so that `login --token-stdin` can read it."""
     with host.open_database() as db:
         human = humans.by_id_or_name(db, who)
         try:
             minted = people.mint_operator_token(db, human.id, name)
         except InvalidArgument as refusal:
-            raise click.UsageError(refusal.sentence, ctx) from refusal
+            raise click.UsageError(refusal.sentence) from refusal
     show_value({"human_id": str(human.id), "name": name, "operator_token": minted}, [minted])
 
 

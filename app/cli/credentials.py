@@ -8,7 +8,7 @@ import tempfile
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 import click
 
@@ -75,19 +75,23 @@ def forget(host: Host) -> None:
 def base_url(text: str) -> str:
     """A server's base URL without a trailing slash. Raises click.BadParameter for anything that is
     not http or https, names no host, or carries a user, a query or a fragment."""
-    parts = urlsplit(text)
     try:
-        sound = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        sound = False
-    if not sound or "@" in parts.netloc or parts.query or parts.fragment or not text.isprintable():
-        raise click.BadParameter(f"{text!r} is not the URL of a server; try http://127.0.0.1:8080")
-    return text.rstrip("/")
+        if text.isprintable() and _names_a_server(urlsplit(text)):
+            return text.rstrip("/")
+    except ValueError:  # a port or an address that is none
+        pass
+    raise click.BadParameter(f"{text!r} is not the URL of a server; try http://127.0.0.1:8080")
 
 
 def is_token(text: str) -> bool:
     """Whether `text` could be a bearer token at all: visible ASCII of a sane length."""
     return 0 < len(text) <= TOKEN_LIMIT and all("!" <= char <= "~" for char in text)
+
+
+def _names_a_server(parts: SplitResult) -> bool:
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.port == 0:
+        return False
+    return not ("@" in parts.netloc or parts.query or parts.fragment)
 
 
 def _replace(path: Path, text: str) -> None:

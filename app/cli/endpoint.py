@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import click
 
-from app.cli.frame import Branch, agreed, operator, pass_host, segment
+from app.cli.frame import Branch, agreed, operator, pass_host, present, segment
 from app.cli.host import Host
 from app.cli.output import facts, inner, listed, show, table, word
 from app.domain.values import Json
@@ -77,7 +77,7 @@ def vend(
         "webhook_source_type": webhook_source,
         "team": team,
     }
-    show(operator(host).post("/endpoints", body), _vended)
+    show(operator(host).post("/endpoints", present(body)), _vended)
 
 
 @endpoint.command("edit")

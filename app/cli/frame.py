@@ -25,9 +25,13 @@ class Leaf(click.Command):
         return [*super().get_params(ctx), *_shared_options()]
 
     def invoke(self, ctx: click.Context) -> object:
-        """Run it; a DomainError is a sentence, not a trace."""
+        """Run it; a DomainError is a sentence, not a trace, and wrong usage shows the usage."""
         try:
             return super().invoke(ctx)
+        except click.UsageError as wrong:
+            if wrong.ctx is not None:
+                raise
+            raise click.UsageError(wrong.format_message(), ctx) from wrong
         except DomainError as refusal:
             raise Failure(refusal.sentence) from refusal
 
@@ -59,8 +63,8 @@ class Operator:
         return self._call("GET", path, None, given)
 
     def post(self, path: str, body: Mapping[str, Json] | None = None) -> Answer:
-        """POST a JSON object; null values are left out."""
-        return self._call("POST", path, present(body or {}))
+        """POST exactly `body`, nulls included; an empty object when there is nothing to say."""
+        return self._call("POST", path, body or {})
 
     def patch(self, path: str, body: Mapping[str, Json]) -> Answer:
         """PATCH with exactly `body`, nulls included."""
@@ -106,7 +110,7 @@ def accepted(answer: Answer) -> Answer:
 
 
 def present(body: Mapping[str, Json]) -> dict[str, Json]:
-    """`body` without the keys that were not given."""
+    """`body` without the keys that were not given (null)."""
     return {key: value for key, value in body.items() if value is not None}
 
 

@@ -25,13 +25,10 @@ NOT_YET = (
 @click.option("--no-browser", is_flag=True, help="Print the address instead of opening it.")
 @click.option("--token-stdin", is_flag=True, help="Read an operator token from standard input.")
 @pass_host
-@click.pass_context
-def login(
-    ctx: click.Context, host: Host, url: str | None, *, no_browser: bool, token_stdin: bool
-) -> None:
+def login(host: Host, url: str | None, *, no_browser: bool, token_stdin: bool) -> None:
     """Log in to the server at URL (SWITCHBOARD_URL by default) and remember it."""
     if not token_stdin:
-        raise click.UsageError(NOT_YET, ctx)
+        raise click.UsageError(NOT_YET)
     saved = Credentials(url=credentials.base_url(url or host.default_url), token=_read_token())
     answer = Operator(saved).get("/me")
     path = credentials.save(host, saved)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from app.cli.event import more
-from app.cli.frame import Branch, agreed, operator, pass_host, segment
+from app.cli.frame import Branch, agreed, operator, pass_host, present, segment
 from app.cli.host import Host
 from app.cli.jsontext import escape, parse_one
 from app.cli.output import Answer, facts, listed, show, table, to_json, word
@@ -52,7 +52,7 @@ def push(
     payload: Given | None, key: str | None,
 ) -> None:  # fmt: skip
     """Give the endpoint REF a todo."""
-    body: dict[str, Json] = {"title": title, "queue": queue, "kind": kind, "key": key}
+    body = present({"title": title, "queue": queue, "kind": kind, "key": key})
     if payload is not None:
         body["payload"] = payload.value
     show(operator(host).post(f"/endpoints/{segment(ref)}/todos", body), _pushed)
@@ -123,7 +123,7 @@ def discard(host: Host, todo_id: str, *, sure: bool) -> None:
 @pass_host
 def release(host: Host, todo_id: str, summary: str | None, artifact: str | None) -> None:
     """Give back a todo you claimed on the board."""
-    _settled(_act(host, todo_id, "release", {"summary": summary, "artifact": artifact}))
+    _settled(_act(host, todo_id, "release", _settlement(None, summary, artifact)))
 
 
 @todo.command("complete")
@@ -155,7 +155,7 @@ def fail(
 def _settlement(
     result: Given | None, summary: str | None, artifact: str | None
 ) -> dict[str, Json]:
-    body: dict[str, Json] = {"summary": summary, "artifact": artifact}
+    body = present({"summary": summary, "artifact": artifact})
     if result is not None:
         body["result"] = result.value
     return body

@@ -33,10 +33,8 @@ MOST_LANES = 64
 )  # fmt: skip
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
 @pass_host
-@click.pass_context
 def work(
-    ctx: click.Context, host: Host, queues: Sequence[str], command: Sequence[str],
-    concurrency: int, *, once: bool,
+    host: Host, queues: Sequence[str], command: Sequence[str], concurrency: int, *, once: bool,
 ) -> None:  # fmt: skip
     """Claim todos and run COMMAND for each (write `--` before it).
 
@@ -54,7 +52,7 @@ def work(
     ended and their todos released. A second signal cuts the 10 s short.
     """
     if once and concurrency > 1:
-        raise click.UsageError("--once works on one todo; --concurrency has no place with it.", ctx)
+        raise click.UsageError("--once works on one todo; --concurrency has no place with it.")
     url, token = credentials.base_url(host.default_url), _token(host)
     stop = Stop(grace=GRACE_SECONDS, settle=SETTLE_SECONDS)
     speaker = Speaker(as_json=wants_json())

@@ -1,0 +1,130 @@
+"""A tiny HTTP server that says what a test tells it to, and remembers what it was asked."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import parse_qsl, urlsplit
+
+from app.domain.values import Json
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """One request as it came."""
+
+    method: str
+    path: str
+    query: dict[str, str]
+    headers: Mapping[str, str]
+    body: dict[str, Json]
+    connection: tuple[str, int]
+
+    @property
+    def verb(self) -> str:
+        """The last part of the path."""
+        return self.path.rsplit("/", 1)[-1]
+
+    @property
+    def key(self) -> str | None:
+        """Its Idempotency-Key."""
+        return self.headers.get("Idempotency-Key")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """What to answer; `dropped` closes the connection after reading, as a crash would."""
+
+    status: int = 200
+    body: Json = None
+    text: str | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    dropped: bool = False
+
+
+DROPPED = Reply(dropped=True)
+
+
+def ok(**body: Json) -> Reply:
+    """200 with a JSON object."""
+    return Reply(body=body)
+
+
+def refused(status: int, code: str, sentence: str = "No.", **headers: str) -> Reply:
+    """An error of the contract's shape."""
+    named = {name.replace("_", "-"): text for name, text in headers.items()}
+    return Reply(status=status, body={"error": sentence, "code": code}, headers=named)
+
+
+class FakeServer:
+    """Answers `script(asked)`, or 404 when that is None; `asked` lists all requests so far."""
+
+    def __init__(self) -> None:
+        self.asked: list[Asked] = []
+        self.script: Callable[[Asked], Reply | None] = lambda _: None
+        fake = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def handle_one_request(self) -> None:
+                try:
+                    super().handle_one_request()
+                except ConnectionError:
+                    self.close_connection = True
+
+            def _answer(self) -> None:
+                reply = fake.replied(_read(self))
+                if reply.dropped:
+                    self.close_connection = True
+                    return
+                text = json.dumps(reply.body) if reply.text is None else reply.text
+                data = text.encode()
+                self.send_response(reply.status)
+                self.send_header("Content-Length", str(len(data)))
+                for name, value in reply.headers.items():
+                    self.send_header(name, value)
+                self.end_headers()
+                self.wfile.write(data)
+
+            do_GET = do_POST = do_PATCH = do_DELETE = do_PUT = _answer  # noqa: N815
+
+            def log_message(self, *_: object) -> None:
+                """A test's output is no place for an access log."""
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
+        self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
+        threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
+
+    def replied(self, asked: Asked) -> Reply:
+        """Remember a request and say what the script says."""
+        self.asked.append(asked)
+        return self.script(asked) or refused(404, "not_found", "Not found.")
+
+    def verbs(self) -> list[str]:
+        """The last parts of all paths asked so far."""
+        return [one.verb for one in self.asked]
+
+    def of(self, verb: str) -> list[Asked]:
+        """The requests of one verb so far."""
+        return [one for one in self.asked if one.verb == verb]
+
+    def close(self) -> None:
+        """Stop answering."""
+        self._server.shutdown()
+        self._server.server_close()
+
+
+def _read(handler: BaseHTTPRequestHandler) -> Asked:
+    length = int(handler.headers.get("Content-Length") or 0)
+    raw = handler.rfile.read(length)
+    parts = urlsplit(handler.path)
+    return Asked(
+        method=handler.command, path=parts.path, query=dict(parse_qsl(parts.query)),
+        headers=dict(handler.headers.items()), body=json.loads(raw) if raw else {},
+        connection=handler.client_address,
+    )  # fmt: skip
