@@ -1,0 +1,3 @@
+"""Tests of /api/v1."""
+
+from __future__ import annotations
