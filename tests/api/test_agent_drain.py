@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import socket
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 from flask import Flask
 
+from app import create_app
+from app.db.database import Database
+from app.db.listener import Listener
 from app.domain.callers import Endpoint
+from app.edge.deps import EdgeConfig
 from tests.api.asking import Agent, agent_of
 from tests.support.make import Make
 
@@ -379,3 +385,67 @@ def test_settling_again_after_another_claim_is_a_conflict(
     agent("release", id=todo)
 
     assert agent("fail", id=todo).refusal == CONFLICT
+
+
+@pytest.mark.parametrize(("result", "summary"), [
+    ("all well", "all well"), ({"ok": True}, '{"ok":true}'), (None, None),
+    ("x" * 3_000, "x" * 2_048),
+])
+def test_a_missing_summary_is_taken_from_the_result_by_setting_only(
+    edge_config: EdgeConfig, db: Database, listener: Listener, make: Make, endpoint: Endpoint,
+    result: object, summary: str | None,
+) -> None:
+    for is_on in (True, False):
+        config = replace(edge_config, attempt_summary_from_result=is_on)
+        agent = agent_of(create_app(config, db, listener), make, endpoint)
+        silent, said = make.todo(endpoint), make.todo(endpoint)
+        for todo, words in ((silent, {}), (said, {"summary": "mine"})):
+            agent("claim", id=todo)
+            agent("complete", id=todo, result=result, **words)
+
+        assert make.attempts(silent)[0]["summary"] == (summary if is_on else None)
+        assert make.attempts(said)[0]["summary"] == "mine"
+
+
+# --- a client that has gone, a queue that cannot be judged ---------------------------------------
+
+
+@pytest.mark.parametrize("verb", ["claim", "claim_next"])
+@pytest.mark.parametrize("more", [{}, {"require_fence": True}])
+def test_a_client_that_has_gone_claims_nothing(
+    agent: Agent, make: Make, endpoint: Endpoint, verb: str, more: dict[str, object]
+) -> None:
+    todo = make.todo(endpoint)
+    before = make.row(todo)
+    near, far = socket.socketpair()
+    far.close()
+
+    with near:
+        agent.client.post(
+            f"/agent/v1/{verb}", headers=agent.headers, environ_overrides={"gunicorn.socket": near},
+            json=more | ({"id": todo} if verb == "claim" else {}),
+        )
+
+    assert make.row(todo) == before
+    assert make.attempts(todo) == []
+
+
+def test_work_behind_a_policy_that_cannot_be_judged_is_never_waved_through(
+    agent: Agent, make: Make, endpoint: Endpoint
+) -> None:
+    todo = make.todo(endpoint, "lane")
+    make.run("update queues set has_policy = true where id = %s", int(todo.queue_id))
+
+    one, whichever = agent("claim", id=todo), agent("claim_next")
+
+    assert one.refusal[:2] == (409, "deferred")
+    assert {key: one.body[key] for key in ("queue", "reason", "next_eligible_at", "exact")} == {
+        "queue": "lane", "reason": "admission_unavailable", "next_eligible_at": None,
+        "exact": False,
+    }
+    assert "Retry-After" not in one.headers
+    assert whichever.body == {"empty": True, "deferred": [{
+        "queue": "lane", "reason": "admission_unavailable", "pending": 1,
+        "next_eligible_at": None, "exact": False,
+    }]}
+    assert make.row(todo)["state"] == "pending"
