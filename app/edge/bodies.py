@@ -58,10 +58,10 @@ def _read_all() -> bytes:
     except Exception as error:
         # The server parses chunks while we read and raises types of its own for a broken one;
         # whatever it is, the body never arrived whole, so nothing was asked of us.
-        log.info("body_unreadable error=%s", type(error).__name__)
+        log.debug("body_unreadable error=%s", type(error).__name__)
         raise InvalidArgument("The body could not be read to its end.") from error
     # A connection that ends early ends the stream without an error: only the length tells.
     if request.content_length is not None and len(data) < request.content_length:
-        log.info("body_unreadable error=CutShort")
+        log.debug("body_unreadable error=CutShort")
         raise InvalidArgument("The body could not be read to its end.")
     return data
