@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import IO
@@ -13,7 +14,7 @@ from typing import IO
 OUTPUT_LIMIT = 256 * 1024
 ERROR_LIMIT = 2048
 KILL_SECONDS = 5.0  # from the polite signal to the one that cannot be refused
-DRAIN_SECONDS = 2.0  # for output still in the pipes when COMMAND has ended
+DRAIN_SECONDS = 1.0  # for output still in the pipes when COMMAND has ended
 CHUNK = 65536
 
 
@@ -78,8 +79,9 @@ class Child:
 
     def _await(self) -> None:
         code = self._process.wait()
+        ends_at = time.monotonic() + DRAIN_SECONDS
         for listener in self._listeners:
-            listener.join(DRAIN_SECONDS)
+            listener.join(max(0.0, ends_at - time.monotonic()))
         self.exit_code = code
         self._ended.set()
         self._on_exit()

@@ -144,7 +144,7 @@ class _Turns:
 
     def __init__(self, queues: tuple[str, ...], turn: int):
         self._queues = queues
-        self._turn = turn
+        self._turn = self._waiting_turn = turn
 
     @property
     def several(self) -> bool:
@@ -157,9 +157,9 @@ class _Turns:
         return self._queues[0] if self._queues else None
 
     def next(self) -> str:
-        """The queue whose turn it is."""
-        self._turn += 1
-        return self._queues[self._turn % len(self._queues)]
+        """The queue whose turn it is to be waited for."""
+        self._waiting_turn += 1
+        return self._queues[self._waiting_turn % len(self._queues)]
 
     def round(self) -> list[str]:
         """All of them, from the one whose turn it is."""

@@ -64,6 +64,7 @@ class FakeServer:
 
     def __init__(self) -> None:
         self.asked: list[Asked] = []
+        self.closing = threading.Event()
         self.script: Callable[[Asked], Reply | None] = lambda _: None
         fake = self
 
@@ -115,6 +116,7 @@ class FakeServer:
 
     def close(self) -> None:
         """Stop answering."""
+        self.closing.set()
         self._server.shutdown()
         self._server.server_close()
 
