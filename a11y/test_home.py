@@ -22,7 +22,8 @@ def test_the_outline_is_landmarks_one_heading_and_two_named_tables(
         "Board", "Endpoints", "Queues"]
     expect(page.get_by_role("main")).to_have_count(1)
     expect(page.get_by_role("navigation", name="Views")).to_have_count(1)
-    expect(page.get_by_role("link", name="Board", exact=True)).to_have_attribute("aria-current", "page")
+    here = page.get_by_role("link", name="Board", exact=True)
+    expect(here).to_have_attribute("aria-current", "page")
     expect(page.get_by_role("table", name="Todos in each queue")).to_have_count(1)
     expect(page.get_by_role("table", name="What your agents can connect to")).to_have_count(1)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from flask import Response, make_response, redirect, render_template, request
 from werkzeug.exceptions import HTTPException
 
-from app.domain.errors import DomainError, RateLimited, Unauthenticated
+from app.domain.errors import DomainError, OutcomeUnknown, RateLimited, Unauthenticated
 from app.edge.csrf import FIELD
 from app.edge.problems import sentence_for, status_for
 
@@ -16,7 +16,7 @@ _HEADINGS = {
     401: "You are not signed in",
     403: "Not allowed",
     404: "Page not found",
-    405: "Page does not take that",
+    405: "Not possible here",
     409: "Not possible now",
     410: "Sign-in link no longer valid",
     413: "Too much was sent",
@@ -26,12 +26,12 @@ _HEADINGS = {
 }
 _STEPS = {
     401: "Sign in, then try again.",
-    403: "Go back to the page the form was on, and send it again from there.",
     404: "Check the address, or start from the first page.",
     429: "Wait a second, then load the page again.",
-    503: "Wait a few seconds, then load the page again. You are still signed in.",
+    503: "Wait a few seconds, then load the page again.",
 }
 _NEXT = "Go back, or start from the first page."
+_UNKNOWN = "The database was lost while it saved: the change may or may not have been made."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +47,8 @@ def refusal_page(error: DomainError) -> Response:
     """The page of a refusal; someone who only wants to look is sent to sign in (302)."""
     if isinstance(error, Unauthenticated) and request.method in ("GET", "HEAD"):
         return make_response(redirect("/login", code=302))
-    response = page(status_for(error), error.sentence)
+    sentence = _UNKNOWN if isinstance(error, OutcomeUnknown) else error.sentence
+    response = page(status_for(error), sentence)
     if isinstance(error, RateLimited):
         response.headers["Retry-After"] = str(error.retry_after)
     return response

@@ -12,15 +12,11 @@ from werkzeug.test import TestResponse
 from app.db.database import Database
 from app.domain.tokens import hash_token
 from app.edge import deps
-from app.edge.deps import EdgeConfig
 from app.edge.identify import identify_endpoint, identify_operator, identify_session
+from app.edge.limits import TokenBuckets
 from tests.support.clock import Clock
+from tests.support.limits import stop_refill
 from tests.support.make import Make
-
-
-@pytest.fixture
-def edge_config() -> EdgeConfig:
-    return EdgeConfig(base_url="http://localhost", agent_rate=(200, 400))
 
 
 @pytest.fixture
@@ -193,15 +189,15 @@ def test_a_session_never_slides_past_thirty_days(
 
 
 def test_failed_authentications_are_limited_by_address_and_good_ones_are_not(
-    door: FlaskClient, make: Make
+    app: Flask, door: FlaskClient, make: Make
 ) -> None:
+    stop_refill(app)
     token = make.credential(make.endpoint())
-    answers = [bearer(door, "/agent/probe/who", "sbk_wrong") for _ in range(80)]
 
-    statuses = [answer.status_code for answer in answers]
-    assert statuses[:50] == [401] * 50
-    assert 429 in statuses[50:]
-    limited = next(answer for answer in answers if answer.status_code == 429)
+    answers = [bearer(door, "/agent/probe/who", "sbk_wrong") for _ in range(52)]
+
+    assert [answer.status_code for answer in answers] == [401] * 50 + [429] * 2
+    limited = answers[-1]
     assert limited.headers["Retry-After"] == "1"
     assert limited.get_json()["code"] == "rate_limited"
     assert bearer(door, "/agent/probe/who", token).status_code == 200
@@ -209,8 +205,7 @@ def test_failed_authentications_are_limited_by_address_and_good_ones_are_not(
 
 def test_calls_are_limited_by_endpoint(app: Flask, make: Make, door: FlaskClient) -> None:
     busy, other = make.endpoint(), make.endpoint()
-    while deps_of(app).limits.agent.take(str(busy.id)):
-        pass
+    _empty(stop_refill(app).agent, busy.id)
 
     assert bearer(door, "/agent/probe/who", make.credential(busy)).status_code == 429
     assert bearer(door, "/agent/probe/who", make.credential(other)).status_code == 200
@@ -221,13 +216,12 @@ def test_reads_and_writes_of_a_human_are_limited_apart(
 ) -> None:
     ana = make.human()
     token = make.operator_token(ana)
-    while deps_of(app).limits.operator_writes.take(str(ana.id)):
-        pass
+    _empty(stop_refill(app).operator_writes, ana.id)
 
     assert bearer(door, "/api/probe/who", token, "POST").status_code == 429
     assert bearer(door, "/api/probe/who", token).status_code == 200
 
 
-def deps_of(app: Flask) -> deps.EdgeState:
-    with app.app_context():
-        return deps.state()
+def _empty(bucket: TokenBuckets, owner: object) -> None:
+    while bucket.take(str(owner)):
+        pass

@@ -17,7 +17,6 @@ from app.domain import errors
 from app.domain.errors import DomainError
 from app.edge import problems
 from app.edge.deps import EdgeConfig
-from tests.support.make import Make
 from tests.support.pg import database_over
 
 
@@ -68,6 +67,16 @@ def test_the_same_refusal_under_a_page_is_a_page(failing: Flask) -> None:
     assert response.status_code == 409
     assert response.mimetype == "text/html"
     assert "It is claimed already." in response.text
+
+
+def test_a_lost_commit_is_internal_in_json_and_told_plainly_on_a_page(failing: Flask) -> None:
+    failing.config["RAISE"] = errors.OutcomeUnknown()
+    client = failing.test_client()
+
+    told, shown = client.get("/api/v1/fails"), client.get("/fails/x")
+
+    assert (told.status_code, told.get_json()["code"]) == (500, "internal")
+    assert (shown.status_code, "may or may not have been made" in shown.text) == (500, True)
 
 
 def test_a_page_that_needs_a_session_sends_a_reader_to_sign_in(failing: Flask) -> None:
@@ -132,7 +141,7 @@ def test_a_wrong_method_says_which_are_allowed(
     response = failing.test_client().delete(path)
 
     assert response.status_code == 405
-    assert set(response.headers["Allow"].split(", ")) == {"GET", "HEAD", "OPTIONS"}
+    assert set(response.headers["Allow"].split(", ")) == {"GET", "HEAD"}
     assert response.mimetype == mimetype
 
 
@@ -162,17 +171,40 @@ def test_text_that_is_no_utf8_does_not_break_the_answer(failing: Flask) -> None:
     assert json.loads(response.data)["field"] == "?"
 
 
-def test_without_a_database_every_surface_says_unavailable_and_keeps_the_cookie(
-    listener: Listener, make: Make
-) -> None:
+@pytest.fixture
+def stranded(listener: Listener) -> FlaskClient:
+    """A client of an application whose database is away."""
     pool: ConnectionPool[Connection] = ConnectionPool(open=False)
-    app = create_app(EdgeConfig(base_url="http://localhost"), database_over(pool), listener)
-    client = app.test_client()
-    client.set_cookie("sb_session", make.session(make.human()), domain="localhost")
+    config = EdgeConfig(base_url="http://localhost")
+    return create_app(config, database_over(pool), listener).test_client()
 
-    page = client.get("/")
 
-    assert page.status_code == 503
-    assert "You are still signed in" in page.text
-    assert "Set-Cookie" not in page.headers
-    assert client.get("/nothing").status_code == 404
+def test_without_a_database_a_page_says_so_and_keeps_the_cookie(stranded: FlaskClient) -> None:
+    stranded.set_cookie("sb_session", "somebody", domain="localhost")
+
+    for answer in (stranded.get("/"), stranded.post("/logout")):
+        assert answer.status_code == 503
+        assert "nothing was changed" in answer.text
+        assert "Set-Cookie" not in answer.headers
+
+
+def test_without_a_database_a_link_is_not_burnt_but_put_off(stranded: FlaskClient) -> None:
+    assert stranded.get("/auth/link/x").status_code == 503
+    assert stranded.post("/auth/link/x").status_code == 503
+
+
+@pytest.mark.parametrize(("path", "token"), [
+    ("/agent/v1/whoami", "sbk_x"), ("/agent/v1/whoami", "grant"), ("/api/v1/me", "sbo_x"),
+])
+def test_without_a_database_a_json_surface_says_unavailable(
+    stranded: FlaskClient, path: str, token: str
+) -> None:
+    answer = stranded.get(path, headers={"Authorization": f"Bearer {token}"})
+
+    assert answer.status_code == 503
+    assert answer.get_json()["code"] == "unavailable"
+
+
+def test_without_a_database_what_needs_none_still_answers(stranded: FlaskClient) -> None:
+    for path, status in (("/", 200), ("/login", 200), ("/nothing", 404), ("/agent/v1/x", 401)):
+        assert stranded.get(path).status_code == status

@@ -16,6 +16,7 @@ from app.domain.tokens import hash_token
 from app.edge.deps import EdgeConfig
 from tests.support.client import Browser
 from tests.support.clock import Clock
+from tests.support.limits import stop_refill
 from tests.support.make import Make
 
 
@@ -195,11 +196,15 @@ def test_the_development_sign_in_is_one_fixed_human_and_warns(
     assert "Signed in as developer" in client.get("/").text
 
 
-def test_sign_in_routes_are_limited_by_address(client: FlaskClient) -> None:
-    answers = [client.get("/login") for _ in range(20)]
+def test_sign_in_routes_are_limited_by_address(app: Flask, client: FlaskClient) -> None:
+    stop_refill(app)
+    paths = ["/login", "/auth/link/x"] * 5
 
-    assert [answer.status_code for answer in answers[:10]] == [200] * 10
-    limited = next(answer for answer in answers if answer.status_code == 429)
+    answers = [client.get(path) for path in paths]
+    limited = client.post("/logout")
+
+    assert [answer.status_code for answer in answers] == [200, 410] * 5
+    assert limited.status_code == 429
     assert limited.headers["Retry-After"] == "1"
     assert "Wait a second" in limited.text
 
