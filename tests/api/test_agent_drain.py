@@ -6,6 +6,7 @@ import socket
 from dataclasses import replace
 from datetime import timedelta
 
+import psycopg
 import pytest
 from flask import Flask
 
@@ -150,6 +151,29 @@ def test_foreign_unknown_and_misspelt_todos_answer_the_same_bytes(
 
     assert len(bodies) == 1
     assert agent(verb, id=foreign).refusal == NOT_FOUND
+
+
+@pytest.mark.parametrize("verb", BY_ID)
+def test_a_foreign_todo_runs_the_same_statements_as_an_unknown_one(
+    agent: Agent, make: Make, verb: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    foreign = make.todo(make.endpoint(), state="claimed")
+    agent("whoami")  # the first call stamps last_seen_at
+    ran: list[str] = []
+    real = psycopg.Cursor.execute
+
+    def noted(cursor: object, query: object, *args: object, **kwargs: object) -> object:
+        ran.append(str(query))
+        return real(cursor, query, *args, **kwargs)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(psycopg.Cursor, "execute", noted)
+    assert agent(verb, id=foreign).refusal == NOT_FOUND
+    of_foreign = ran.copy()
+    ran.clear()
+    assert agent(verb, id=UNKNOWN).refusal == NOT_FOUND
+
+    assert ran == of_foreign
+    assert len(ran) >= 2
 
 
 def test_own_todo_of_an_ungranted_queue_is_not_found_or_forbidden_to_claim(

@@ -1,6 +1,6 @@
 """What strangers may throw at a door: bodies, queries, headers, paths; and the one rule they test.
 
-Short rounds by default; SWITCHBOARD_TEST_LONG=1 makes them fifty times as long (soak).
+Short rounds by default; in the soak, or with SWITCHBOARD_TEST_LONG=1, fifty times as long.
 """
 
 from __future__ import annotations
@@ -21,9 +21,10 @@ from werkzeug.test import TestResponse
 
 from app.edge.deps import EdgeState, Limits
 from app.edge.limits import TokenBuckets
+from tests.support import rounds as rounds_of_this_run
 
 Thing = TypeVar("Thing")
-LONG = os.environ.get("SWITCHBOARD_TEST_LONG") == "1"
+LONG = rounds_of_this_run.LONG or os.environ.get("SWITCHBOARD_TEST_LONG") == "1"
 SECONDS = 3_600 if LONG else 120
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 TYPES = ("application/json", "application/json; charset=utf-16", "text/plain", "",
