@@ -64,20 +64,25 @@ select updated_at as at, id
 offset %(keep)s limit 1;
 
 -- name: pick_old_events
--- Events at or before the cutoff, of one owner when given, that no live todo references.
+-- Events at or before the cutoff, of one owner when given, that no live todo references. The
+-- oldest by index first, so that each batch reads its own rows only; then locked in id order.
 select e.id
   from events e
- where (e.received_at, e.id) <= (%(at)s, %(id)s)
-   and (%(owner_id)s::uuid is null
-        or e.endpoint_id = %(owner_id)s or e.team_id = %(owner_id)s)
-   and not exists (
-       select 1 from todos t
-        where t.event_id = e.id
-          and (t.state in ('pending', 'claimed')
-               or (t.state = 'failed' and t.next_retry_at is not null)))
+ where e.id = any (array(
+       select o.id
+         from events o
+        where (o.received_at, o.id) <= (%(at)s, %(id)s)
+          and (%(owner_id)s::uuid is null
+               or o.endpoint_id = %(owner_id)s or o.team_id = %(owner_id)s)
+          and not exists (
+              select 1 from todos t
+               where t.event_id = o.id
+                 and (t.state in ('pending', 'claimed')
+                      or (t.state = 'failed' and t.next_retry_at is not null)))
+        order by o.received_at, o.id
+        limit %(batch)s))
  order by e.id
- limit %(batch)s
-   for update of e skip locked;
+   for update skip locked;
 
 -- name: lock_event_todos
 -- The todos that would lose their event, locked so that none comes back to life meanwhile.
@@ -99,16 +104,22 @@ delete from events e
 
 -- name: delete_old_todos
 -- Terminal todos at or before the cutoff, of one owner when given; their attempts go with them.
+-- The oldest by index first, then locked in id order; one that came back to life is spared.
 delete from todos
  where id = any (array(
-       select id
-         from todos
-        where (state = 'done' or (state = 'failed' and next_retry_at is null))
-          and (updated_at, id) <= (%(at)s, %(id)s)
-          and (%(owner_id)s::uuid is null
-               or endpoint_id = %(owner_id)s or team_id = %(owner_id)s)
-        order by id
-        limit %(batch)s
+       select t.id
+         from todos t
+        where t.id = any (array(
+              select o.id
+                from todos o
+               where (o.state = 'done' or (o.state = 'failed' and o.next_retry_at is null))
+                 and (o.updated_at, o.id) <= (%(at)s, %(id)s)
+                 and (%(owner_id)s::uuid is null
+                      or o.endpoint_id = %(owner_id)s or o.team_id = %(owner_id)s)
+               order by o.updated_at, o.id
+               limit %(batch)s))
+          and (t.state = 'done' or (t.state = 'failed' and t.next_retry_at is null))
+        order by t.id
           for update skip locked));
 
 -- name: delete_login_links
