@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from flask import request
 from flask.typing import ResponseReturnValue
+from werkzeug.exceptions import HTTPException
 
-from app.domain.errors import Forbidden, RateLimited
+from app.domain.errors import Forbidden, InvalidArgument, RateLimited
 from app.edge.address import client_address, is_same_origin
 from app.edge.csrf import is_csrf_valid
 from app.edge.deps import session, state
@@ -38,7 +39,19 @@ def check_form() -> ResponseReturnValue | None:
     """
     if request.method in _READS:
         return None
-    request.max_content_length = FORM_LIMIT_BYTES
+    _read_form()
     if session() is None:
         return problems.again(401)
     return None if is_csrf_valid() else problems.again(403)
+
+
+def _read_form() -> None:
+    request.max_content_length = FORM_LIMIT_BYTES
+    try:
+        _ = request.form
+    except HTTPException:
+        raise
+    except Exception as error:
+        # The server parses chunks while we read and raises types of its own for a broken one;
+        # the form never arrived whole, so nothing was asked of us.
+        raise InvalidArgument("The form could not be read to its end.") from error

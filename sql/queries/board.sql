@@ -14,19 +14,39 @@ select e.slug, a.name as agent_name, t.slug as team, e.scope_queues as queues,
  order by e.created_at, e.id;
 
 -- name: read_queue_counts
--- One group per queue and state, zero for a queue without todos: a page load counts afresh.
-select case when q.team_id is null then q.name
-            else 'team:' || t.slug || '/' || q.name end as queue,
+-- Every queue in the viewer's scope, zero for one without todos: a page load counts afresh. The
+-- owners are named before the count, so that it reads the viewer's todos and nobody else's.
+with seen as (
+  select q.id, q.name, q.endpoint_id, q.team_id
+    from human_queues h
+    join queues q on q.id = h.queue_id
+   where h.human_id = %(human_id)s
+), counted as (
+  select d.queue_id, d.state, count(*) as n
+    from todos d
+   where d.endpoint_id in (select s.endpoint_id from seen s where s.endpoint_id is not null)
+   group by d.queue_id, d.state
+  union all
+  select d.queue_id, d.state, count(*)
+    from todos d
+   where d.team_id in (select s.team_id from seen s where s.team_id is not null)
+   group by d.queue_id, d.state
+), summed as (
+  select c.queue_id,
+         sum(c.n) filter (where c.state = 'pending') as pending,
+         sum(c.n) filter (where c.state = 'claimed') as claimed,
+         sum(c.n) filter (where c.state = 'done') as done,
+         sum(c.n) filter (where c.state = 'failed') as failed
+    from counted c
+   group by c.queue_id
+)
+select case when s.team_id is null then s.name
+            else 'team:' || t.slug || '/' || s.name end as queue,
        e.slug as endpoint,
-       count(d.id) filter (where d.state = 'pending') as pending,
-       count(d.id) filter (where d.state = 'claimed') as claimed,
-       count(d.id) filter (where d.state = 'done') as done,
-       count(d.id) filter (where d.state = 'failed') as failed
-  from human_queues h
-  join queues q on q.id = h.queue_id
-  left join endpoints e on e.id = q.endpoint_id
-  left join teams t on t.id = q.team_id
-  left join todos d on d.queue_id = q.id
- where h.human_id = %(human_id)s
- group by q.id, q.name, q.team_id, t.slug, e.slug, e.created_at
- order by e.created_at nulls last, q.name, q.id;
+       coalesce(m.pending, 0)::bigint as pending, coalesce(m.claimed, 0)::bigint as claimed,
+       coalesce(m.done, 0)::bigint as done, coalesce(m.failed, 0)::bigint as failed
+  from seen s
+  left join endpoints e on e.id = s.endpoint_id
+  left join teams t on t.id = s.team_id
+  left join summed m on m.queue_id = s.id
+ order by e.created_at nulls last, s.name, s.id;

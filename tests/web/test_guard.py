@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable
 
 import pytest
@@ -125,3 +126,26 @@ def test_an_oversized_form_is_a_page_of_413(browser: Callable[..., Browser], mak
     answer = browser(make.human()).post("/notes", {"note": "x" * (guard.FORM_LIMIT_BYTES + 1)})
 
     assert answer.status_code == 413
+
+
+class _Broken(io.RawIOBase):
+    """What the server raises from a chunked body whose chunks do not parse."""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: object) -> int:
+        raise RuntimeError("bad chunk")
+
+
+def test_a_form_that_breaks_off_is_a_bad_request(
+    browser: Callable[..., Browser], make: Make
+) -> None:
+    seat = browser(make.human())
+
+    answer = seat.client.post(
+        "/notes", headers={"Content-Type": "application/x-www-form-urlencoded"},
+        environ_overrides={"wsgi.input": _Broken(), "wsgi.input_terminated": True})
+
+    assert answer.status_code == 400
+    assert "could not be read" in answer.text
