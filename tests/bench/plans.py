@@ -1,0 +1,55 @@
+"""Which indexes of `todos` a claim reads: the pending and the due one, and no other."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import psycopg
+
+from app.db.statements import load
+from app.domain.callers import Endpoint
+from tests.bench.ground import Ground
+
+SQL = load("claiming")
+MAY_READ = {"peek_heads": {"todos_pending", "todos_due"}, "claim_pending": {"todos_pending"}}
+# A claim reads the row it picked again by its key.
+KEY = "todos_pkey"
+
+
+def plans(ground: Ground) -> Iterator[tuple[str, set[str], list[str]]]:
+    """(statement, indexes of todos it reads, its plan in short) for each step of a claim."""
+    for name in MAY_READ:
+        with ground.conn.transaction(force_rollback=True):
+            yield name, *_explain(ground.conn, name, ground.endpoint, ground.queue_id)
+
+
+def _explain(
+    conn: psycopg.Connection[tuple[object, ...]], name: str, endpoint: Endpoint, queue_id: int
+) -> tuple[set[str], list[str]]:
+    params = {"endpoint_id": endpoint.id, "queue_id": queue_id, "lease_seconds": 300,
+              "kind": "endpoint", "session": None, "owner": endpoint.owner, "claimant": None,
+              "claim_key": None, "args_hash": None}
+    statement = b"explain (analyze, buffers, format json) " + SQL[name].as_bytes(conn)
+    row = conn.execute(statement, params).fetchone()
+    assert row is not None
+    said = row[0] if isinstance(row[0], list) else json.loads(str(row[0]))
+    nodes = list(_nodes(said[0]["Plan"], 0))
+    on_todos = [node for _, node in nodes if node.get("Relation Name") == "todos"
+                and node["Node Type"] != "LockRows"]
+    read = {node.get("Index Name", f"({node['Node Type']})") for node in on_todos}
+    return read - {KEY}, [_line(depth, node) for depth, node in nodes]
+
+
+def _nodes(node: dict[str, Any], depth: int) -> Iterator[tuple[int, dict[str, Any]]]:
+    yield depth, node
+    for child in node.get("Plans", []):
+        yield from _nodes(child, depth + 1)
+
+
+def _line(depth: int, node: dict[str, Any]) -> str:
+    what = node.get("Index Name") or node.get("Relation Name") or node.get("Function Name") or ""
+    blocks = node.get("Shared Hit Blocks", 0) + node.get("Shared Read Blocks", 0)
+    return (f"{'  ' * depth}{node['Node Type']} {what}".rstrip()
+            + f" (rows {node.get('Actual Rows')}, {blocks} buffers)")
