@@ -14,7 +14,9 @@ from app.domain.errors import Conflict, Forbidden, InvalidArgument, NotFound, Ro
 from app.domain.vending import VendRequest
 from app.domain.verbs import BASICS
 from app.reads import identity
-from app.transactions import ending, endpoints, people
+from app.transactions import claiming, ending, endpoints, people, settling
+from app.transactions.claims import ClaimRequest, NothingClaimed
+from app.transactions.settling import Settlement
 from tests.support.clock import Clock
 from tests.support.feed import RecordingFeed
 from tests.support.make import Make
@@ -370,3 +372,47 @@ def test_an_agent_revoked_meanwhile_changes_nothing(db: Database, make: Make) ->
 
     with pytest.raises(Conflict):
         endpoints.set_default_lease(db, endpoint, 60)
+
+
+# --- a revoke beside everything else -------------------------------------------------------------
+
+
+def test_a_revoke_beside_claims_and_settlements_leaves_nothing_live(
+    db: Database, make: Make
+) -> None:
+    human = make.human()
+    for _ in range(3):
+        endpoint = make.endpoint(human)
+        for _ in range(12):
+            make.todo(endpoint)
+
+        def act(number: int, endpoint: Endpoint = endpoint) -> int | endpoints.Revoked:
+            if number == 4:
+                return endpoints.revoke(db, human, endpoint.slug)
+            return _work(db, endpoint)
+
+        outcomes = together(9, act)
+
+        live = (
+            "select count(*) from todos"
+            " where endpoint_id = %s and (state in ('pending', 'claimed')"
+            " or next_retry_at is not null)"
+        )
+        assert {type(outcome) for outcome in outcomes} == {int, endpoints.Revoked}
+        assert make.value(live, endpoint.id) == 0
+        assert make.value("select count(*) from todo_attempts where ended_at is null") == 0
+
+
+def _work(db: Database, endpoint: Endpoint) -> int:
+    """Claim and complete until there is nothing, or the revoke ends a claim first."""
+    done = 0
+    request = ClaimRequest()
+    while True:
+        claimed = claiming.claim_next(db, endpoint, None, request, gone=lambda: False)
+        if isinstance(claimed, NothingClaimed):
+            return done
+        try:
+            settling.complete(db, endpoint, claimed.todo.id, Settlement())
+        except (Conflict, NotFound):
+            return done
+        done += 1
