@@ -44,7 +44,7 @@ def allow(body: dict[str, Json], *keys: str) -> None:
     """Refuse the first key of `body` that is none of `keys`, naming it (README.md)."""
     for key in body:
         if key not in keys:
-            raise InvalidArgument(f"Unknown key: {key}.", field=key)
+            raise InvalidArgument(f"Unknown key: {key[:100]}.", field=key)
 
 
 def _refuse_declared_size(limit_bytes: int) -> None:
