@@ -1,0 +1,180 @@
+"""Settings: what is accepted, and that every refusal names its variable."""
+
+from __future__ import annotations
+
+import base64
+from pathlib import Path
+
+import pytest
+
+from app import settings
+from app.settings import Settings, SettingsError
+
+KEY = bytes(range(32))
+
+
+def parsed(**environment: str) -> Settings:
+    """Settings from variables given without their prefix."""
+    return Settings.from_environment(
+        {"HOME": "/home/nobody", **{f"SWITCHBOARD_{k}": v for k, v in environment.items()}}
+    )
+
+
+def test_an_empty_environment_gives_the_documented_defaults() -> None:
+    found = parsed()
+
+    assert (found.host, found.port) == ("127.0.0.1", 8080)
+    assert found.base_url == "http://127.0.0.1:8080"
+    assert found.agent_rate == (200, 400)
+    assert (found.retention_events_per_owner, found.retention_todos_per_owner) == (50_000, 50_000)
+    assert found.database_url is None
+    assert found.database_direct_url is None
+    assert found.secret_key is None
+    assert found.trusted_proxies == ()
+    assert not found.dev_login
+    assert not found.attempt_summary_from_result
+    assert found.is_loopback
+    assert found.unknown == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "field", "expected"),
+    [
+        ("ADDR", "0.0.0.0:9000", "port", 9000),
+        ("ADDR", ":9000", "host", "0.0.0.0"),
+        ("ADDR", "[::1]:9000", "host", "::1"),
+        ("BASE_URL", "https://board.example.org/", "base_url", "https://board.example.org"),
+        ("DATABASE_URL", "postgresql://u@h/d", "database_url", "postgresql://u@h/d"),
+        ("DATA_DIR", "/srv/sb", "data_dir", Path("/srv/sb")),
+        ("PG_BIN", "/opt/pg/bin", "pg_bin", "/opt/pg/bin"),
+        ("PG_USER", "daemon", "pg_user", "daemon"),
+        ("TRUSTED_PROXIES", "10.0.0.0/8, ::1", "trusted_proxies", ("10.0.0.0/8", "::1")),
+        ("AGENT_RATE", "5/10", "agent_rate", (5, 10)),
+        ("DEV_LOGIN", "1", "dev_login", True),
+        ("DEV_LOGIN", "0", "dev_login", False),
+        ("SECRET_ENCRYPTION_KEY", KEY.hex(), "secret_key", KEY),
+        ("SECRET_ENCRYPTION_KEY", base64.b64encode(KEY).decode(), "secret_key", KEY),
+        ("SECRET_ENCRYPTION_KEY", base64.urlsafe_b64encode(b"\xff" * 32).decode().rstrip("="),
+         "secret_key", b"\xff" * 32),
+        ("ATTEMPT_SUMMARY_FROM_RESULT", "on", "attempt_summary_from_result", True),
+        ("RETENTION_EVENTS_PER_OWNER", "7", "retention_events_per_owner", 7),
+        ("RETENTION_TODOS_PER_OWNER", "2000000", "retention_todos_per_owner", 2_000_000),
+        ("URL", "http://127.0.0.1:9", "url", "http://127.0.0.1:9"),
+        ("CREDENTIALS", "/run/cred", "credentials", Path("/run/cred")),
+        ("ENDPOINT_TOKEN", "sbk_x", "endpoint_token", "sbk_x"),
+        ("AGENT_RATE", "", "agent_rate", (200, 400)),
+    ],
+)  # fmt: skip
+def test_a_variable_sets_its_field(name: str, text: str, field: str, expected: object) -> None:
+    assert getattr(parsed(**{name: text}), field) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("ADDR", "8080"),
+        ("ADDR", "127.0.0.1:0"),
+        ("ADDR", "127.0.0.1:65536"),
+        ("ADDR", "127.0.0.1:eighty"),
+        ("ADDR", "::1:8080"),
+        ("ADDR", "[nowhere]:80"),
+        ("BASE_URL", "board.example.org"),
+        ("BASE_URL", "ftp://board.example.org"),
+        ("BASE_URL", "https://board.example.org/path"),
+        ("BASE_URL", "https://user:word@board.example.org"),
+        ("DATABASE_URL", "not a url"),
+        ("TRUSTED_PROXIES", "10.0.0.0/8,proxy.local"),
+        ("AGENT_RATE", "200"),
+        ("AGENT_RATE", "0/1"),
+        ("AGENT_RATE", "fast/faster"),
+        ("DEV_LOGIN", "yes please"),
+        ("SECRET_ENCRYPTION_KEY", "deadbeef"),
+        ("SECRET_ENCRYPTION_KEY", base64.b64encode(b"x" * 31).decode()),
+        ("ATTEMPT_SUMMARY_FROM_RESULT", "2"),
+        ("RETENTION_EVENTS_PER_OWNER", "0"),
+        ("RETENTION_TODOS_PER_OWNER", "1e6"),
+        ("RETENTION_TODOS_PER_OWNER", "-1"),
+        ("URL", "localhost"),
+    ],
+)
+def test_a_malformed_value_is_refused_by_the_name_of_its_variable(name: str, text: str) -> None:
+    with pytest.raises(SettingsError) as refused:
+        parsed(**{name: text})
+
+    assert str(refused.value).startswith(f"SWITCHBOARD_{name} ")
+    assert str(refused.value).endswith(".")
+    if name == "SECRET_ENCRYPTION_KEY":
+        assert text not in str(refused.value)
+
+
+def test_a_direct_url_goes_with_a_database_url() -> None:
+    with pytest.raises(SettingsError, match="SWITCHBOARD_DATABASE_DIRECT_URL"):
+        parsed(DATABASE_DIRECT_URL="postgresql://h/d")
+
+    both = parsed(DATABASE_URL="postgresql://pool/d", DATABASE_DIRECT_URL="postgresql://h/d")
+
+    assert both.database_direct_url == "postgresql://h/d"
+
+
+def test_the_base_url_follows_the_listen_address_unless_it_is_set() -> None:
+    assert parsed(ADDR="127.0.0.1:9000").base_url == "http://127.0.0.1:9000"
+    assert parsed(ADDR="0.0.0.0:9000").base_url == "http://127.0.0.1:9000"
+    assert parsed(ADDR="[::1]:9000").base_url == "http://[::1]:9000"
+    assert parsed(ADDR=":1", BASE_URL="https://b.org").base_url == "https://b.org"
+
+
+def test_only_loopback_addresses_count_as_loopback() -> None:
+    assert parsed(ADDR="localhost:80").is_loopback
+    assert parsed(ADDR="127.9.9.9:80").is_loopback
+    assert not parsed(ADDR="0.0.0.0:80").is_loopback
+    assert not parsed(ADDR="board.example.org:80").is_loopback
+
+
+def test_names_nobody_reads_are_reported() -> None:
+    found = parsed(DEV_LOGON="1", ADDR="127.0.0.1:1")
+
+    assert found.unknown == ("SWITCHBOARD_DEV_LOGON",)
+
+
+def test_secrets_do_not_show_in_the_settings_text() -> None:
+    shown = repr(
+        parsed(
+            DATABASE_URL="postgresql://u:hush@h/d",
+            SECRET_ENCRYPTION_KEY=KEY.hex(),
+            ENDPOINT_TOKEN="sbk_hush",
+        )
+    )
+
+    assert "hush" not in shown
+    assert KEY.hex() not in shown
+    assert repr(KEY) not in shown
+
+
+def test_the_data_folder_defaults_by_account(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(settings.os, "geteuid", lambda: 0)
+    assert settings.default_data_dir({}) == Path("/var/lib/switchboard")
+
+    monkeypatch.setattr(settings.os, "geteuid", lambda: 1000)
+    monkeypatch.setattr(settings.sys, "platform", "linux")
+    assert settings.default_data_dir({"XDG_DATA_HOME": "/d"}) == Path("/d/switchboard")
+    assert settings.default_data_dir({"HOME": "/home/a"}) == Path(
+        "/home/a/.local/share/switchboard"
+    )
+
+    monkeypatch.setattr(settings.sys, "platform", "darwin")
+    assert settings.default_data_dir({"HOME": "/Users/a"}) == Path(
+        "/Users/a/Library/Application Support/switchboard"
+    )
+
+
+def test_without_a_home_the_folder_of_the_account_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(settings.os, "geteuid", lambda: 65534)
+
+    assert settings.default_data_dir({"HOME": ""}).parts[-3:] == (".local", "share", "switchboard")
+
+
+def test_an_account_without_any_home_is_told_the_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(settings.os, "geteuid", lambda: 3_999_999)
+
+    with pytest.raises(SettingsError, match="SWITCHBOARD_DATA_DIR"):
+        settings.default_data_dir({})
