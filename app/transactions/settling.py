@@ -112,6 +112,8 @@ def retry_now(db: Database, human: Human, todo_id: str) -> Todo:
         held = holders.lock(conn, holders.of_human(human), todo_id)
         if held.state != State.FAILED:
             raise Conflict("Only a failed todo can be retried.")
+        # A revoke beside us would not see this todo among its live ones: wait for it, or it for us.
+        database.run(conn, SQL["lock_endpoint_of_queue"], {"queue_id": held.queue_id})
         if not _facts(conn, human, held).is_alive:
             raise Conflict("The endpoint of this todo is revoked or expired.")
         try:

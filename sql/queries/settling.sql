@@ -70,6 +70,14 @@ update todo_attempts a
   from released, todo
  where a.todo_id = todo.id and a.seq = todo.attempts_total and a.ended_at is null;
 
+-- name: lock_endpoint_of_queue
+-- Shared, after the todo: a revoke that is under way commits first, and is seen by the next look.
+select e.id
+  from queues q
+  join endpoints e on e.id = q.endpoint_id
+ where q.id = %(queue_id)s
+   for share of e;
+
 -- name: read_facts_for_human
 -- Whether the human may configure the queue, and whether its endpoint can still do work.
 select bool_or(h.may_configure) as may_configure,

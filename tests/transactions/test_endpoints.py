@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import uuid
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
+import psycopg
 import pytest
 
 from app.db import minting
@@ -19,8 +21,9 @@ from app.transactions.claims import ClaimRequest, NothingClaimed
 from app.transactions.settling import Settlement
 from tests.support.clock import Clock
 from tests.support.feed import RecordingFeed
-from tests.support.make import Make
+from tests.support.make import Make, TodoId
 from tests.support.race import together
+from tests.support.wait import wait_for
 
 
 def told(db: Database) -> RecordingFeed:
@@ -416,3 +419,43 @@ def _work(db: Database, endpoint: Endpoint) -> int:
         except (Conflict, NotFound):
             return done
         done += 1
+
+
+def test_a_retry_beside_a_revoke_brings_nothing_back(db: Database, make: Make) -> None:
+    human = make.human()
+    for _ in range(6):
+        endpoint = make.endpoint(human)
+        dead = [make.todo(endpoint, state="failed", attempt=5) for _ in range(5)]
+
+        def act(
+            number: int, endpoint: Endpoint = endpoint, dead: list[TodoId] = dead
+        ) -> object:
+            if number == 2:
+                return endpoints.revoke(db, human, endpoint.slug)
+            return settling.retry_now(db, human, dead[number % len(dead)])
+
+        together(6, act)
+
+        pending = "select count(*) from todos where endpoint_id = %s and state <> 'failed'"
+        assert make.value(pending, endpoint.id) == 0
+
+
+def test_a_retry_waits_for_a_revoke_under_way(db: Database, db_url: str, make: Make) -> None:
+    human = make.human()
+    endpoint = make.endpoint(human)
+    todo = make.todo(endpoint, state="failed", attempt=5)
+    revoking = "update endpoints set state = 'revoked', revoked_at = clock() where id = %s"
+    waiting = (
+        "select count(*) from pg_stat_activity"
+        " where datname = current_database() and wait_event_type = 'Lock'"
+    )
+
+    with psycopg.connect(db_url) as conn, ThreadPoolExecutor(1) as thread:
+        conn.execute(revoking, (endpoint.id,))
+        retried = thread.submit(settling.retry_now, db, human, todo)
+        wait_for(lambda: make.value(waiting) == 1, what="the retry waits for the revoke")
+        conn.commit()
+
+        with pytest.raises(Conflict):
+            retried.result(10)
+    assert make.row(todo)["state"] == "failed"
