@@ -18,7 +18,3 @@ class Form(FlaskForm):
         csrf_field_name = FIELD
         csrf_context = None
         csrf_secret = None
-
-
-class SignOutForm(Form):
-    """No field but the token: posting it is the whole act."""
