@@ -106,7 +106,7 @@ def _marks() -> dict[str, str]:
         marks: dict[str, str] = json.loads((VENV / "stamps.json").read_text())
     except (OSError, ValueError):
         return {}
-    return marks if marks.get("made") == _made() and _python().exists() else {}
+    return marks if marks.get("made") == _made() and os.access(_python(), os.X_OK) else {}
 
 
 def _made() -> str:
