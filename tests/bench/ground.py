@@ -18,6 +18,8 @@ from tests.support.pg import Databases, Fresh, assert_durable, opened
 from tests.support.servers import Fleet
 
 TERMINAL = 1_000_000
+PARKED = 20_000  # retries that are not due, in other queues: the due index must not be empty
+OTHERS = 10
 CALLERS_AT_MOST = 50
 # The pruner deletes beyond these, and would measure itself.
 RETENTION = {"SWITCHBOARD_RETENTION_TODOS_PER_OWNER": "100000000",
@@ -33,6 +35,7 @@ class Ground:
     queue_id: int
     server_url: str
     token: str
+    others: list[tuple[Endpoint, int]]
     conn: psycopg.Connection[tuple[object, ...]]
 
     def where(self) -> dict[str, object]:
@@ -51,8 +54,10 @@ class Ground:
         self._settle()
 
     def fill_terminal(self) -> None:
-        """Adds the terminal todos that every table has after a while."""
+        """Adds the terminal todos, and the parked retries, that every table has after a while."""
         self._insert(TERMINAL, "done")
+        for endpoint, queue_id in self.others:
+            self._park(PARKED // OTHERS, endpoint, queue_id)
         self._settle()
 
     def reset(self) -> None:
@@ -83,6 +88,15 @@ class Ground:
             "from generate_series(1, %(number)s) n) rows",
             {"queue": self.queue_id, "endpoint": self.endpoint.id, "state": state,
              "number": number})
+
+    def _park(self, number: int, endpoint: Endpoint, queue_id: int) -> None:
+        self.conn.execute(
+            "insert into todos (id, queue_id, endpoint_id, source, title, state, attempt, "
+            "attempts_total, next_retry_at) "
+            "select 'td_' || replace(gen_random_uuid()::text, '-', ''), %(queue)s, %(endpoint)s, "
+            "'operator', 'todo ' || n, 'failed', 1, 1, clock() + interval '1 day' "
+            "from generate_series(1, %(number)s) n",
+            {"queue": queue_id, "endpoint": endpoint.id, "number": number})
 
     def _pending(self) -> int:
         row = self.conn.execute(
@@ -119,6 +133,8 @@ def _with_server(fleet: Fleet) -> Iterator[Ground]:
     make: Make = fleet.make
     endpoint = make.endpoint()
     queue_id = make.queue_id(endpoint)
+    others = [(other, int(make.queue_id(other))) for other in (
+        make.endpoint() for _ in range(OTHERS))]
     make.run("create table bench_rows (id int primary key, n bigint not null)")
     make.run("insert into bench_rows select n, 0 from generate_series(1, %s) n",
              CALLERS_AT_MOST + 2)
@@ -127,4 +143,4 @@ def _with_server(fleet: Fleet) -> Iterator[Ground]:
         # Rows come in by the million, all of one queue that exists: no check per row.
         conn.execute("set session_replication_role = replica")
         yield Ground(fleet.database_url, endpoint, int(queue_id), server.url,
-                     make.credential(endpoint), conn)
+                     make.credential(endpoint), others, conn)

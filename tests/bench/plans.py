@@ -13,7 +13,11 @@ from app.domain.callers import Endpoint
 from tests.bench.ground import Ground
 
 SQL = load("claiming")
-MAY_READ = {"peek_heads": {"todos_pending", "todos_due"}, "claim_pending": {"todos_pending"}}
+MAY_READ = {
+    "peek_heads": {"todos_pending", "todos_due"},
+    "claim_pending": {"todos_pending"},
+    "claim_due": {"todos_due"},
+}
 # A claim reads the row it picked again by its key.
 KEY = "todos_pkey"
 
@@ -21,8 +25,10 @@ KEY = "todos_pkey"
 def plans(ground: Ground) -> Iterator[tuple[str, set[str], list[str]]]:
     """(statement, indexes of todos it reads, its plan in short) for each step of a claim."""
     for name in MAY_READ:
-        with ground.conn.transaction(force_rollback=True):
-            yield name, *_explain(ground.conn, name, ground.endpoint, ground.queue_id)
+        for _ in range(2):  # the first run of a session reads catalogs as well
+            with ground.conn.transaction(force_rollback=True):
+                found = _explain(ground.conn, name, ground.endpoint, ground.queue_id)
+        yield name, *found
 
 
 def _explain(
