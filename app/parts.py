@@ -56,7 +56,7 @@ def open_database(urls: Urls, key: bytes, *, size: int = POOL_SIZE) -> Iterator[
         yield Database(pool=pool, feed=notifier, sealer=Sealer(key), counters=Counters())
     finally:
         notifier.stop()
-        pool.close()
+        pool.close(timeout=2.0)  # its threads may be waiting for a database that is gone
 
 
 def edge_config(settings: Settings) -> EdgeConfig:

@@ -19,7 +19,8 @@ import psycopg
 import pytest
 import urllib3
 
-from app import listening
+from app import listening, parts
+from app.settings import Settings
 from app.version import VERSION
 from tests.support.cluster import new_home
 from tests.support.pg import SEALING_KEY, Fresh
@@ -333,11 +334,32 @@ def test_readyz_says_503_while_the_database_is_behind(fleet: Fleet) -> None:
     assert _http.request("GET", f"{server.url}/healthz").status == 200
 
 
-def test_with_a_direct_url_the_server_works_and_prepares_nothing(fleet: Fleet) -> None:
+def test_a_server_with_a_direct_url_serves(fleet: Fleet) -> None:
     server = fleet.add(SWITCHBOARD_DATABASE_DIRECT_URL=fleet.database_url)
 
     assert server.is_ready()
     assert "LISTEN brings nothing" not in server.words()
+
+
+@pytest.mark.parametrize("direct", [None, "same"])
+def test_with_a_direct_url_nothing_is_prepared_on_the_other(
+    fresh_database: Fresh, direct: str | None
+) -> None:
+    settings = Settings(
+        data_dir=Path("/nowhere"),
+        database_url=fresh_database.url,
+        database_direct_url=fresh_database.url if direct else None,
+    )
+
+    with parts.open_database(parts.urls_of(settings), SEALING_KEY, size=1) as db:
+        for _ in range(10):
+            with db.reading() as conn:
+                conn.execute("select 1 where %s = 1", [1])
+        with db.reading() as conn:
+            prepared = conn.execute("select count(*) from pg_prepared_statements").fetchone()
+
+    assert prepared is not None
+    assert (prepared[0] > 0) is (direct is None)
 
 
 def test_wake_ups_are_probed_between_two_connections(fresh_database: Fresh) -> None:
