@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from dataclasses import dataclass
+from uuid import UUID
 
 from app.domain.errors import InvalidArgument
 
@@ -21,6 +22,37 @@ class TeamQueue:
 
     def __str__(self) -> str:
         return f"{TEAM_PREFIX}{self.slug}/{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class QueueAddress:
+    """A queue as whoever configures it names it (operator-api.md, "Admission routes").
+
+    `scope` is endpoint:<slug-or-id> or team:<slug-or-id>, `queue` the bare name in it. Any text is
+    an address; one that no queue has names nothing.
+    """
+
+    scope: str
+    queue: str
+
+
+def address_of(endpoint_id: UUID, name: str) -> QueueAddress:
+    """What an endpoint means by a name: its own queue, or team:<slug>/<name> (R50)."""
+    if not name.startswith(TEAM_PREFIX):
+        return QueueAddress(f"endpoint:{endpoint_id}", name)
+    team, _, rest = name.partition("/")
+    return QueueAddress(team, rest)
+
+
+def refuse_reserved(name: str, *, field: str) -> None:
+    """Raise InvalidArgument for the reserved name, which can have no policy (R34)."""
+    if name == RESERVED:
+        raise InvalidArgument(f"{field}: the queue name {RESERVED} is reserved.", field=field)
+
+
+def is_queue_name(name: str) -> bool:
+    """Say whether a queue may bear the name, so that no other text reaches the database."""
+    return _fault(name) is None
 
 
 def check_queue_name(name: str, *, field: str) -> str:

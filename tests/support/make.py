@@ -219,6 +219,37 @@ class Make:
         assert number is not None, f"{endpoint.slug} has no queue {name}"
         return QueueId(int(str(number)), name)
 
+    def policy(
+        self,
+        queue_id: int,
+        *,
+        max_in_flight: int | None = None,
+        max_claims_per_window: int | None = None,
+        period: str | None = None,
+        tz: str | None = None,
+        start: str | None = None,
+        weekday: str | None = None,
+        human: Human | None = None,
+    ) -> uuid.UUID:
+        """A live policy on a queue, UTC days when it only has a window limit, and its id."""
+        windowed = max_claims_per_window is not None or period is not None
+        made, who = uuid.uuid4(), (human or self.human()).id
+        self._insert(
+            "admission_policies", id=made, queue_id=int(queue_id), max_in_flight=max_in_flight,
+            max_claims_per_window=max_claims_per_window,
+            window_period=(period or "day") if windowed else None,
+            window_tz=(tz or "UTC") if windowed else None,
+            window_start=(start or "00:00") if windowed else None,
+            window_weekday=weekday, created_by_human_id=who, updated_by_human_id=who,
+        )
+        return made
+
+    def window(self, policy_id: uuid.UUID, starts_at: datetime, used: int, *,
+               limit: int = 100) -> None:
+        """Units a policy has spent in the window that began then."""
+        self._insert("admission_windows", policy_id=policy_id, window_start=starts_at, used=used,
+                     limit_at_last_charge=limit)
+
     # --- webhooks ---------------------------------------------------------------------------
 
     def webhook(
