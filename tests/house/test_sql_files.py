@@ -16,6 +16,7 @@ from tests.house.tree import Check, Copy, Module, files, holds, modules
 VERBS = (
     "pick", "lock", "peek", "read", "claim", "mark", "charge", "append", "delete", "insert",
     "upsert", "close", "open", "count", "guard", "list", "create", "notify", "set", "prune",
+    "look", "begin", "commit",
 )
 # Everything by which SQL may ask the time, but ours.
 _CLOCKS = re.compile(
@@ -227,8 +228,8 @@ def test_a_bad_statement_is_found(copy: Copy, check: Check, statement: str) -> N
 
 
 def test_a_renamed_statement_is_found(copy: Copy) -> None:
-    copy.replace("sql/queries/claiming.sql", "-- name: claim_locked", "-- name: claim_it")
-    copy.turns_red(unpaired, "no statement claim_locked")
+    copy.replace("sql/queries/claiming.sql", "-- name: peek_heads", "-- name: peek_them")
+    copy.turns_red(unpaired, "no statement peek_heads")
 
 
 def test_a_file_of_nobody_is_found(copy: Copy) -> None:
