@@ -58,6 +58,7 @@ class Site:
         app = create_app(parts.edge_config(self._settings), database, listener)
         with app.app_context():
             self._state = deps.state()
+        self._closing.callback(self._state.watchtower.close)
         return app
 
     def reload(self) -> None:

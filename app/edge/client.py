@@ -18,12 +18,12 @@ def is_gone() -> bool:
 
     Needs a request context; never blocks, consumes nothing and never raises for a broken socket.
     """
-    return is_closed(_socket_of(request.environ))
+    return is_closed(socket_of(request.environ))
 
 
 def watcher(environ: Mapping[str, object]) -> Callable[[], bool]:
     """Return is_gone for the request of this WSGI environ, to be asked outside its context."""
-    connection = _socket_of(environ)
+    connection = socket_of(environ)
     return lambda: is_closed(connection)
 
 
@@ -56,6 +56,6 @@ def _peek(connection: socket.socket) -> bytes | None:
         return b""
 
 
-def _socket_of(environ: Mapping[str, object]) -> socket.socket | None:
+def socket_of(environ: Mapping[str, object]) -> socket.socket | None:
     found = environ.get(_GUNICORN)
     return found if isinstance(found, socket.socket) else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import cast
 
 from flask import current_app, g
@@ -13,6 +13,7 @@ from app.domain.callers import Endpoint, Human
 from app.domain.errors import Unauthenticated
 from app.edge.limits import TokenBuckets
 from app.edge.waiting import WaitingBudget
+from app.edge.watcher import Watchtower
 from app.reads.identity import OperatorToken, SessionFacts
 
 _EXTENSION = "switchboard"
@@ -75,6 +76,7 @@ class EdgeState:
     listener: Listener
     waiting: WaitingBudget
     limits: Limits
+    watchtower: Watchtower = field(default_factory=Watchtower)
 
 
 def install(extensions: dict[str, object], shared: EdgeState) -> None:
