@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
@@ -263,7 +262,9 @@ def test_of_many_revokes_at_once_one_ends_it(db: Database, make: Make) -> None:
     assert sum(isinstance(outcome, Conflict) for outcome in outcomes) == 5
 
 
-@pytest.mark.parametrize("ref", ["nobody-abcd", str(uuid.uuid4()), "", "\x00", "x" * 5000])
+@pytest.mark.parametrize(
+    "ref", ["nobody-abcd", "00000000-0000-4000-8000-000000000000", "", "\x00", "x" * 5000]
+)
 def test_nothing_unknown_is_revoked(db: Database, make: Make, ref: str) -> None:
     with pytest.raises(NotFound):
         endpoints.revoke(db, make.human(), ref)
