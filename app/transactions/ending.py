@@ -15,13 +15,14 @@ SQL = load("ending")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ended:
-    """What an endpoint left behind: touched queues (ids), and attempts closed by (queue name,
-    outcome). Hand it to `announce` after the commit.
+    """What an endpoint left behind: touched queues (ids), those among them whose policy may admit
+    again, and attempts closed by (queue name, outcome). Hand it to `announce` after the commit.
     """
 
     endpoint_id: UUID
     changed: frozenset[int]
     released: frozenset[int]
+    reopened: frozenset[int]
     closed: Counter[tuple[str, str]]
 
 
@@ -37,8 +38,12 @@ class _TodoId:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Closed:
+class ClosedAttempt:
+    """Where an attempt ended: the queue's bare name and id, and whether it has a policy."""
+
     queue: str
+    queue_id: int
+    has_policy: bool
 
 
 def dead_letter_endpoint(conn: Connection, endpoint_id: UUID) -> Ended | None:
@@ -61,6 +66,7 @@ def announce(db: Database, ended: Ended) -> None:
     db.feed.endpoints(ended.endpoint_id)
     db.feed.changed(*ended.changed)
     db.feed.ready(*ended.released)
+    db.feed.reopened(*ended.reopened)
 
 
 def lock_todos(conn: Connection, endpoint_id: UUID) -> list[str]:
@@ -80,20 +86,26 @@ def end(conn: Connection, endpoint_id: UUID, locked: Sequence[str]) -> Ended:
     dead = many(conn, SQL["mark_dead_lettered"], params, _Moved)
     released = many(conn, SQL["mark_team_todos_released"], params, _Moved)
     run(conn, SQL["mark_tokens_revoked"], params)
-    closed: Counter[tuple[str, str]] = Counter()
-    closed += _close(conn, dead, "revoked", "dead_lettered")
-    closed += _close(conn, released, "released", "requeued")
+    revoked = close_attempts(conn, [row.id for row in dead], "revoked", "dead_lettered")
+    handed_back = close_attempts(conn, [row.id for row in released], "released", "requeued")
     return Ended(
         endpoint_id=endpoint_id,
         changed=frozenset(row.queue_id for row in dead),
         released=frozenset(row.queue_id for row in released),
-        closed=closed,
+        reopened=freed(revoked + handed_back),
+        closed=Counter([(row.queue, "revoked") for row in revoked])
+        + Counter([(row.queue, "released") for row in handed_back]),
     )
 
 
-def _close(
-    conn: Connection, moved: Sequence[_Moved], outcome: str, disposition: str
-) -> Counter[tuple[str, str]]:
-    params = {"ids": [row.id for row in moved], "outcome": outcome, "disposition": disposition}
-    rows = many(conn, SQL["mark_attempts_closed"], params, _Closed)
-    return Counter((row.queue, outcome) for row in rows)
+def close_attempts(
+    conn: Connection, todo_ids: Sequence[str], outcome: str, disposition: str
+) -> list[ClosedAttempt]:
+    """Close the open attempts of todos whose leases the caller has just ended."""
+    params = {"ids": list(todo_ids), "outcome": outcome, "disposition": disposition}
+    return many(conn, SQL["mark_attempts_closed"], params, ClosedAttempt)
+
+
+def freed(closed: Sequence[ClosedAttempt]) -> frozenset[int]:
+    """The queues with a policy that may admit again, now that these attempts have ended."""
+    return frozenset(attempt.queue_id for attempt in closed if attempt.has_policy)

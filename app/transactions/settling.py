@@ -199,6 +199,8 @@ def _mark(conn: Connection, held: Held, ending: Ending, said: Mapping[str, objec
 def _after_commit(db: Database, todo: Todo, ending: Ending) -> None:
     queue = todo.queue_name
     db.counters.add("switchboard_todo_attempts_closed_total", queue=queue, outcome=ending.value)
+    if todo.has_policy:
+        db.feed.reopened(todo.queue_id)  # a slot is free again
     if ending is Ending.RELEASED:
         db.feed.ready(todo.queue_id)
         return

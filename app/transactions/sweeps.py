@@ -24,12 +24,16 @@ BATCH = 500
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Moved:
-    """A todo that a sweep moved: to pending, or (`is_dead_letter`) to its end."""
+    """A todo that a sweep moved: to pending, or (`is_dead_letter`) to its end.
+
+    `frees_slot`: its lease ended in a queue with a policy, which may admit again (R47).
+    """
 
     id: str
     queue_id: int
     queue: str
     is_dead_letter: bool
+    frees_slot: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,6 +174,7 @@ def _announce(db: Database, moved: tuple[Moved, ...]) -> None:
     """After the commit: wake who waits for work, refresh who looks on."""
     db.feed.ready(*sorted({todo.queue_id for todo in moved if not todo.is_dead_letter}))
     db.feed.changed(*sorted({todo.queue_id for todo in moved if todo.is_dead_letter}))
+    db.feed.reopened(*sorted({todo.queue_id for todo in moved if todo.frees_slot}))
 
 
 def _next_in(db: Database, query: sql.SQL) -> float | None:

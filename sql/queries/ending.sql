@@ -53,7 +53,7 @@ update todo_attempts a
   from todos t
   join queues q on q.id = t.queue_id
  where a.todo_id = any (%(ids)s) and a.ended_at is null and t.id = a.todo_id
-returning q.name as queue;
+returning q.name as queue, q.id as queue_id, q.has_policy;
 
 -- name: mark_tokens_revoked
 -- An agent grant dies with its endpoint.

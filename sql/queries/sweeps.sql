@@ -11,7 +11,8 @@ select extract(epoch from min(lease_expires_at) - clock())::float8
 -- name: pick_lapsed
 -- Leases that ran out. No index holds a lease's end (a heartbeat must stay HOT): the claimed rows
 -- are read, which are as many as there are workers.
-select t.id, t.queue_id, q.name as queue, t.attempt >= t.max_attempts as is_dead_letter
+select t.id, t.queue_id, q.name as queue, t.attempt >= t.max_attempts as is_dead_letter,
+       q.has_policy as frees_slot
   from todos t
   join queues q on q.id = t.queue_id
  where t.state = 'claimed' and t.lease_expires_at <= (select clock())
@@ -44,7 +45,7 @@ select extract(epoch from min(next_retry_at) - clock())::float8
 
 -- name: pick_due
 -- Parked retries whose wait is over.
-select t.id, t.queue_id, q.name as queue, false as is_dead_letter
+select t.id, t.queue_id, q.name as queue, false as is_dead_letter, false as frees_slot
   from todos t
   join queues q on q.id = t.queue_id
  where t.state = 'failed' and t.next_retry_at <= (select clock())

@@ -1,0 +1,85 @@
+"""The end of a membership: who lost reach of a team holds none of its work any longer (R47)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from uuid import UUID
+
+from app.db.database import Connection, Database, many, run, value
+from app.db.statements import load
+from app.domain.errors import NotFound
+from app.transactions import ending
+from app.transactions.ending import ClosedAttempt
+
+SQL = load("membership")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lost:
+    """What a removal ended. Hand it to `announce` after the commit.
+
+    `is_member_still`: another source keeps the human in the team, so nothing was released.
+    """
+
+    is_member_still: bool
+    released: tuple[str, ...] = ()
+    queue_ids: frozenset[int] = frozenset()
+    closed: tuple[ClosedAttempt, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Held:
+    id: str
+    queue_id: int
+
+
+def remove_member(db: Database, team_id: UUID, human_id: UUID, *, source: str = "manual") -> Lost:
+    """Delete one membership and release what it held, in one transaction.
+
+    `source` is manual or oidc_group. Who may do this is for the caller to ask. Raises NotFound
+    when there is no such membership, Unavailable. (identity.md, "Teams")
+    """
+    with db.transaction() as conn:
+        lost = remove(conn, team_id, human_id, source=source)
+    announce(db, lost)
+    return lost
+
+
+def remove(conn: Connection, team_id: UUID, human_id: UUID, *, source: str) -> Lost:
+    """The same inside the caller's transaction, which holds no lock of a membership yet."""
+    params = {
+        "team_id": team_id,
+        "human_id": human_id,
+        "source": source,
+        "owner": f"op:{human_id}",
+    }
+    locked = _lock_held(conn, params)
+    if run(conn, SQL["delete_membership"], params) == 0:
+        raise NotFound
+    if value(conn, SQL["read_is_member"], params):
+        return Lost(is_member_still=True)
+    # What was claimed while we waited for a lock above is held by now: look once more.
+    ids = sorted({*locked, *_lock_held(conn, params)})
+    released = many(conn, SQL["mark_held_released"], {**params, "ids": ids}, _Held)
+    closed = ending.close_attempts(conn, [row.id for row in released], "released", "requeued")
+    return Lost(
+        is_member_still=False,
+        released=tuple(sorted(row.id for row in released)),
+        queue_ids=frozenset(row.queue_id for row in released),
+        closed=tuple(closed),
+    )
+
+
+def announce(db: Database, lost: Lost) -> None:
+    """After the commit: it counts as a release (R47)."""
+    for queue, amount in sorted(Counter(attempt.queue for attempt in lost.closed).items()):
+        name = "switchboard_todo_attempts_closed_total"
+        db.counters.add(name, amount, queue=queue, outcome="released")
+    db.feed.ready(*sorted(lost.queue_ids))
+    db.feed.reopened(*sorted(ending.freed(lost.closed)))
+
+
+def _lock_held(conn: Connection, params: Mapping[str, object]) -> list[str]:
+    return [row.id for row in many(conn, SQL["lock_held_todos"], params, _Held)]
