@@ -4,27 +4,29 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import threading
-import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TypeAlias, TypeVar
 
 import psycopg
 from psycopg import sql
-from psycopg.rows import TupleRow, class_row
+from psycopg.pq import TransactionStatus
+from psycopg.rows import class_row
 from psycopg.types.json import Jsonb
 from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout, TooManyRequests
 
 from app.db.changes import Feed
 from app.db.counters import Counters
+from app.db.memory import Memory
+from app.db.pools import Connection as Connection
+from app.db.pools import checkout
+from app.db.pools import open_pool as open_pool
 from app.db.sealing import Sealer
 from app.domain import strictjson
 from app.domain.errors import OutcomeUnknown, Unavailable
 from app.domain.values import Json
 
-Connection: TypeAlias = psycopg.Connection[TupleRow]
 Params: TypeAlias = Mapping[str, object]
 Row = TypeVar("Row")
 
@@ -39,7 +41,6 @@ _BEGIN = sql.SQL(
     " set local idle_in_transaction_session_timeout = '30s'"
 )
 _CLOCK = sql.SQL("select clock()")
-_GET_CONNECTION_SECONDS = 4.0
 
 
 class Rollback(Exception):
@@ -54,6 +55,7 @@ class Database:
     feed: Feed
     sealer: Sealer
     counters: Counters
+    memory: Memory = field(default_factory=Memory)
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[Connection]:
@@ -80,6 +82,24 @@ class Database:
         with self._connection() as conn, _translated(conn):
             yield conn
 
+    @contextlib.contextmanager
+    def section(self) -> Iterator[Connection]:
+        """A connection for a transaction whose BEGIN and COMMIT its statements send themselves.
+
+        Whatever is open at the end is rolled back. Errors of the database pass as they are, for
+        the caller to judge; a lost connection is Unavailable.
+        """
+        with self._connection() as conn:
+            try:
+                yield conn
+            except psycopg.Error as lost:
+                if conn.closed:
+                    raise Unavailable from lost
+                raise
+            finally:
+                if conn.info.transaction_status != TransactionStatus.IDLE:
+                    _roll_back(conn)
+
     def now(self, conn: Connection) -> datetime:
         """Read clock() in its own statement, at the moment the answer matters (R1)."""
         row = conn.execute(_CLOCK).fetchone()
@@ -91,43 +111,13 @@ class Database:
     @contextlib.contextmanager
     def _connection(self) -> Iterator[Connection]:
         try:
-            conn = self.pool.getconn(timeout=_GET_CONNECTION_SECONDS)
+            conn = checkout(self.pool)
         except (PoolTimeout, PoolClosed, TooManyRequests, psycopg.OperationalError) as away:
             raise Unavailable from away
         try:
             yield conn
         finally:
-            lost = conn.closed
             self.pool.putconn(conn)
-            if lost:
-                _weed_out_the_dead(self.pool)
-
-
-def open_pool(url: str, *, size: int, prepare: bool) -> ConnectionPool[Connection]:
-    """Open a pool of at most `size` autocommit connections.
-
-    `prepare` false keeps statements unprepared, for a transaction pooler in between.
-    """
-    settings: dict[str, object] = {
-        "autocommit": True,
-        "prepare_threshold": 5 if prepare else None,
-        "connect_timeout": 3,
-        "keepalives_idle": 10,
-        "keepalives_interval": 5,
-        "keepalives_count": 3,
-        "tcp_user_timeout": 20_000,
-    }
-    pool: ConnectionPool[Connection] = ConnectionPool(
-        url,
-        min_size=1,
-        max_size=size,
-        kwargs=settings,
-        open=False,
-        timeout=_GET_CONNECTION_SECONDS,
-        reconnect_timeout=60,
-    )
-    pool.open(wait=False)
-    return pool
 
 
 def one(conn: Connection, query: sql.SQL, params: Params, row: type[Row]) -> Row | None:
@@ -173,6 +163,18 @@ def deciding(conn: Connection) -> Iterator[None]:
 
 
 @contextlib.contextmanager
+def committed() -> Iterator[None]:
+    """Around what follows a commit: its failure must not read as if nothing had happened.
+
+    Raises OutcomeUnknown instead.
+    """
+    try:
+        yield
+    except (psycopg.Error, Unavailable) as fault:
+        raise OutcomeUnknown from fault
+
+
+@contextlib.contextmanager
 def _translated(conn: Connection) -> Iterator[None]:
     """Turn the loss of a connection, a timeout or a shutdown into Unavailable."""
     try:
@@ -205,28 +207,3 @@ def _roll_back(conn: Connection) -> None:
         conn.execute("rollback")
     except psycopg.Error:
         conn.close()
-
-
-_weeding = threading.Lock()
-_weeded_at = 0.0
-
-
-def _weed_out_the_dead(pool: ConnectionPool[Connection]) -> None:
-    """After one connection died, look at the idle others too, aside and at most once a second.
-
-    A restarted database leaves a pool full of dead connections; without this each of them
-    would cost one caller an answer of 503.
-    """
-    global _weeded_at  # one clock for the process
-    with _weeding:
-        if time.monotonic() - _weeded_at < 1.0:
-            return
-        _weeded_at = time.monotonic()
-    threading.Thread(target=_check, args=(pool,), name="pool-check", daemon=True).start()
-
-
-def _check(pool: ConnectionPool[Connection]) -> None:
-    try:
-        pool.check()
-    except psycopg.Error as away:
-        log.info("pool check: %s", away)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+from typing import Protocol
 from uuid import UUID
 
-from app.db.database import Params
-from app.domain.admission import Waiting
+from app.db.database import Connection, Params
+from app.domain.admission import Deferral, Headroom, Waiting
 from app.domain.callers import Endpoint, Human
 from app.domain.errors import Unavailable
 from app.domain.todos import Attempt, Todo, clean_claimant, lease_seconds
@@ -16,9 +18,20 @@ Gone = Callable[[], bool]
 """Says whether the client that asked has left (R12)."""
 
 
+class Watcher(Protocol):
+    """Cancels a statement whose client has left, while armed and never after (R12)."""
+
+    def watching(self, cancel: Callable[[], None]) -> AbstractContextManager[None]:
+        """Inside the block `cancel` may be called, once; past it no call is under way."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimRequest:
-    """What a caller says with a claim; `claim_key` is its Idempotency-Key (R61)."""
+    """What a caller says with a claim; `claim_key` is its Idempotency-Key (R61).
+
+    One request may be tried many times (wait_seconds): `counted` holds the queues whose refusal
+    was counted already, so that a call counts each once (R38).
+    """
 
     lease_ttl_seconds: int | None = None
     claimant: str | None = None
@@ -26,6 +39,8 @@ class ClaimRequest:
     claim_key: str | None = None
     args_hash: bytes | None = None
     session: str | None = None
+    watcher: Watcher | None = None
+    counted: set[int] = field(default_factory=set, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,13 +52,25 @@ class Claimed:
     attempts_total: int
     prior_attempts: tuple[Attempt, ...]
     lease_token: str | None
+    admission: Headroom | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NothingClaimed:
-    """No claim; `deferred` lists the queues whose work waits behind a policy."""
+    """No claim; `deferred` lists the queues whose work waits behind a policy.
+
+    `boundary_in`: seconds on the database's clock until the first exact time in that list.
+    """
 
     deferred: tuple[Waiting, ...] = ()
+    boundary_in: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A queue's policy admitted no claim; everything was rolled back."""
+
+    deferral: Deferral
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +91,11 @@ class Claimer:
     lease_seconds: int
     request: ClaimRequest
 
+    @property
+    def is_remembered(self) -> bool:
+        """The claim leaves something to find it by: it needs a transaction of its own (R61)."""
+        return self.request.claim_key is not None or self.request.require_fence
+
     def params(self, **more: object) -> Params:
         """The parameters that every statement of a claim takes from."""
         return {
@@ -76,6 +108,10 @@ class Claimer:
             "claimant": clean_claimant(self.request.claimant),
             "claim_key": self.request.claim_key,
             "args_hash": self.request.args_hash,
+            "at": None,
+            "token_hash": None,
+            "policy_id": None,
+            "window_start": None,
             **more,
         }
 
@@ -106,3 +142,9 @@ def leave_if(gone: Gone) -> None:
     """Raise Unavailable, so roll back, when nobody is there to take the answer (R12)."""
     if gone():
         raise Unavailable("The client left before the claim was committed.")
+
+
+def watched(claimer: Claimer, conn: Connection) -> AbstractContextManager[None]:
+    """Around the waits of a claim: a client that leaves has its statement cancelled (R12)."""
+    watcher = claimer.request.watcher
+    return watcher.watching(conn.cancel_safe) if watcher else nullcontext()

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 
 from app.db import database
 from app.db.database import Connection, Database
 from app.db.sealing import token_hash
 from app.db.statements import load
+from app.domain.admission import Headroom, headroom
 from app.domain.errors import Conflict
 from app.domain.todos import Attempt, Todo
+from app.reads import admission
 from app.transactions.claims import Claimed, Claimer, Pick
 
 SQL = load("replaying")
@@ -41,18 +44,41 @@ def replay(db: Database, conn: Connection, claimer: Claimer) -> Claimed | None:
             "This Idempotency-Key was used with different arguments.", field="Idempotency-Key"
         )
     token = _lease_token(db, claimer, todo, facts.seq) if facts.is_fenced else None
-    return _claimed(conn, todo, token, facts.seq)
+    answer = _claimed(conn, todo, token, facts.seq, None)
+    # Last, because a policy that cannot be read fails the transaction, which has nothing to keep.
+    return dataclasses.replace(answer, admission=_headroom_now(conn, todo))
 
 
-def describe(db: Database, conn: Connection, claimer: Claimer, pick: Pick) -> Claimed:
-    """Fence the new attempt when that was asked for, and answer the claim."""
+def fenced(db: Database, conn: Connection, claimer: Claimer, pick: Pick) -> Claimed:
+    """Fence the new attempt when that was asked for, before the commit, and answer the claim."""
     todo = pick.todo
-    token = None
     if claimer.request.require_fence:
         token = _lease_token(db, claimer, todo, todo.attempts_total)
         fence = {"todo_id": todo.id, "seq": todo.attempts_total, "token_hash": token_hash(token)}
         database.run(conn, SQL["mark_fenced"], fence)
-    return _claimed(conn, todo, token, todo.attempts_total)
+    return described(db, conn, claimer, pick, None)
+
+
+def described(
+    db: Database, conn: Connection, claimer: Claimer, pick: Pick, left: Headroom | None
+) -> Claimed:
+    """Answer a new claim, with its lease token and what its queue's policy leaves."""
+    todo = pick.todo
+    token = None
+    if claimer.request.require_fence:
+        token = _lease_token(db, claimer, todo, todo.attempts_total)
+    return _claimed(conn, todo, token, todo.attempts_total, left)
+
+
+def _headroom_now(conn: Connection, todo: Todo) -> Headroom | None:
+    """Today's headroom of a claim that is answered again: no policy lock, no charge (R61)."""
+    if not todo.has_policy:
+        return None
+    status = admission.statuses(conn, [todo.queue_id]).get(todo.queue_id)
+    if status is None or status.policy is None or status.usage is None:
+        return None
+    usage = status.usage
+    return headroom(status.policy, usage.in_flight, usage.used, usage.window_resets_at)
 
 
 def count(db: Database, pick: Pick) -> None:
@@ -74,7 +100,9 @@ def _lease_token(db: Database, claimer: Claimer, todo: Todo, seq: int) -> str:
     return db.sealer.lease_token(todo.id, seq, claimer.request.claim_key)
 
 
-def _claimed(conn: Connection, todo: Todo, token: str | None, seq: int) -> Claimed:
+def _claimed(
+    conn: Connection, todo: Todo, token: str | None, seq: int, left: Headroom | None
+) -> Claimed:
     prior: list[Attempt] = []
     if todo.attempts_total > 1:
         prior = database.many(conn, SQL["read_prior_attempts"], {"todo_id": todo.id}, Attempt)
@@ -84,4 +112,5 @@ def _claimed(conn: Connection, todo: Todo, token: str | None, seq: int) -> Claim
         attempts_total=todo.attempts_total,
         prior_attempts=tuple(prior),
         lease_token=token,
+        admission=left,
     )

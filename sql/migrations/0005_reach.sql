@@ -38,18 +38,21 @@ create view human_queues as
 -- Queues an endpoint drains: its grant within its owner's live reach, evaluated per call.
 create view endpoint_queues as
   select e.id as endpoint_id, q.id as queue_id, q.name as queue, q.has_policy,
-         null::uuid as team_id
+         null::uuid as team_id, q.name
     from endpoints e
     join queues q on q.endpoint_id = e.id and q.name = any (e.scope_queues)
    where e.state = 'active'
+     and (e.expires_at is null or e.expires_at > (select clock()))
   union all
-  select g.endpoint_id, q.id, 'team:' || t.slug || '/' || q.name, q.has_policy, q.team_id
+  select g.endpoint_id, q.id, 'team:' || t.slug || '/' || q.name, q.has_policy, q.team_id,
+         q.name
     from endpoint_team_grants g
     join endpoints e on e.id = g.endpoint_id
     join agents a on a.id = e.agent_id
     join queues q on q.id = g.queue_id
     join teams t on t.id = q.team_id and t.suspended_at is null
    where e.state = 'active'
+     and (e.expires_at is null or e.expires_at > (select clock()))
      and (a.owner_team_id = q.team_id
           or exists (select 1 from team_members m
                       where m.team_id = q.team_id and m.human_id = a.owner_human_id));

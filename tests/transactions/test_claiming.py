@@ -13,6 +13,7 @@ from app.transactions import claiming, replaying
 from app.transactions.claims import Claimed, ClaimRequest, NothingClaimed
 from tests.support.clock import Clock
 from tests.support.make import Make
+from tests.support.pg import Fresh
 from tests.support.race import all_returned, together
 
 PLAIN = ClaimRequest()
@@ -247,11 +248,16 @@ def test_one_key_used_twice_at_once_makes_one_claim(db: Database, make: Make) ->
     assert make.value("select count(*) from todo_attempts") == 1
 
 
-@pytest.mark.rule("R13/R39: has_policy without a judge fails closed and blocks only its queue")
-def test_a_queue_whose_policy_cannot_be_judged_is_refused_alone(db: Database, make: Make) -> None:
+@pytest.mark.rule("R39: unreadable policy tables refuse budgeted queues and no other")
+def test_unreadable_policy_tables_refuse_only_queues_with_a_policy(
+    fresh_database: Fresh,
+) -> None:
+    db, make = fresh_database.db, Make(fresh_database.url)
     endpoint = make.endpoint(queues=("budgeted", "free"))
     todo = make.todo(endpoint, "budgeted")
-    make.run("update queues set has_policy = true where name = 'budgeted'")
+    make.policy(make.queue_id(endpoint, "budgeted"), max_in_flight=5)
+    for table in ("admission_policies", "admission_windows", "admission_faults"):
+        make.run(f"alter table {table} rename to gone_{table}")
 
     answer = take(db, endpoint)
 
@@ -263,6 +269,7 @@ def test_a_queue_whose_policy_cannot_be_judged_is_refused_alone(db: Database, ma
     assert refused.value.extras["reason"] == "admission_unavailable"
     make.todo(endpoint, "free")
     assert take(db, endpoint).todo.queue == "free"
+    make.close()
 
 
 @pytest.mark.rule("identity.md: a team queue is drained within grant and live reach")

@@ -42,7 +42,7 @@ def test_complete_keeps_the_result_and_closes_the_attempt(db: Database, make: Ma
         "switchboard_todos_completed_total", queue="inbox", outcome="complete") == 1
 
 
-@pytest.mark.rule("todos.md: the retry waits 30 s doubling, capped at 15 min; at the cap a dead letter")
+@pytest.mark.rule("todos.md: the retry waits 30 s doubling, capped at 15 min")
 @pytest.mark.parametrize(("attempt", "wait"), [(0, 30), (1, 60), (2, 120), (3, 240)])
 def test_fail_parks_a_retry_below_the_cap(
     db: Database, make: Make, clock: Clock, attempt: int, wait: int
