@@ -39,7 +39,8 @@ def configure(level: str) -> None:
 
 def _renderer(*, is_terminal: bool) -> structlog.typing.Processor:
     if is_terminal:
-        return structlog.processors.KeyValueRenderer(
-            key_order=["timestamp", "level", "event"], drop_missing=True
-        )
+        return structlog.dev.ConsoleRenderer(
+            colors=False, pad_level=False, pad_event_to=0, sort_keys=False,
+            exception_formatter=structlog.dev.plain_traceback,
+        )  # fmt: skip
     return structlog.processors.JSONRenderer()
