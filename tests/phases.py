@@ -25,6 +25,7 @@ class Phase:
 
     name: str
     argv: list[str]
+    environment: dict[str, str] = field(default_factory=dict)
     code: int = 0
     seconds: float = 0.0
     counts: Counter[str] = field(default_factory=Counter)
@@ -35,7 +36,7 @@ class Phase:
         began = time.monotonic()
         with subprocess.Popen(
             self.argv, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-            errors="replace",
+            errors="replace", env={**os.environ, **self.environment},
         ) as process:  # fmt: skip
             assert process.stdout is not None
             last = ""
@@ -112,6 +113,9 @@ def _static() -> list[Phase]:
 def _pytest(folders: list[str], rest: list[str]) -> list[Phase]:
     base = [sys.executable, "-m", "pytest", "-q", "--color=no", "-rfE"]
     apart = [f"--ignore=tests/{name}" for name in APART if f"tests/{name}" not in folders]
+    if "tests/soak" in folders:
+        long = [*base, *apart, "--timeout=0", *folders, *_lengthened(), *rest]
+        return [Phase("soak", long, environment={"TESTS_LONG": "1"})]
     if any(f"tests/{name}" in folders for name in APART):
         return [Phase("tests", [*base, "-s", "--timeout=0", *folders, *apart, *rest])]
     if "-m" in rest or any("::" in word for word in rest):
@@ -122,6 +126,14 @@ def _pytest(folders: list[str], rest: list[str]) -> list[Phase]:
         Phase("side by side", [*base, *apart, *side_by_side, *folders, *rest]),
         Phase("alone", [*base, *apart, "-m", ALONE, *folders, *rest]),
     ]
+
+
+def _lengthened() -> list[str]:
+    """The test files whose number of rounds depends on the run: soak is their long version."""
+    found = (ROOT / "tests").rglob("test_*.py")
+    return sorted(
+        str(path.relative_to(ROOT)) for path in found if "support.rounds" in path.read_text()
+    )
 
 
 def _close(phases: list[Phase], seconds: float) -> int:

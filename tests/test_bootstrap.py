@@ -176,6 +176,8 @@ def test_soak_and_bench_are_not_in_the_default_run() -> None:
     (soak,) = phases.planned(["soak"])
     assert "--ignore=tests/soak" not in soak.argv
     assert "tests/soak" in soak.argv
+    assert "tests/race/test_claims.py" in soak.argv
+    assert soak.environment == {"TESTS_LONG": "1"}
 
 
 @pytest.mark.parametrize(
