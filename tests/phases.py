@@ -129,10 +129,17 @@ def _pytest(folders: list[str], rest: list[str]) -> list[Phase]:
 
 
 def _lengthened() -> list[str]:
-    """The test files whose number of rounds depends on the run: soak is their long version."""
-    found = (ROOT / "tests").rglob("test_*.py")
+    """The test files whose number of rounds depends on the run, by themselves or by a helper."""
+    texts = {path: path.read_text() for path in (ROOT / "tests").rglob("*.py")}
+    counting = {"tests.support.rounds"} | {
+        ".".join(path.relative_to(ROOT).with_suffix("").parts)
+        for path, text in texts.items()
+        if "from tests.support.rounds import" in text
+    }
     return sorted(
-        str(path.relative_to(ROOT)) for path in found if "support.rounds" in path.read_text()
+        str(path.relative_to(ROOT))
+        for path, text in texts.items()
+        if path.name.startswith("test_") and any(f"from {name} import" in text for name in counting)
     )
 
 
