@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 import subprocess
@@ -13,6 +14,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 ALONE = "race or crash"  # these measure or kill, and are not to share the cores
+_COUNTER = "tests.support.rounds"
 APART = ("soak", "bench", "mutants")  # never in the default run
 _NOTHING_COLLECTED = 5
 _CLOSING = re.compile(r"^=+ (.+) in [0-9.]+s(?: \([0-9:, days]+\))? =+$|^(.+) in [0-9.]+s")
@@ -130,17 +132,26 @@ def _pytest(folders: list[str], rest: list[str]) -> list[Phase]:
 
 def _lengthened() -> list[str]:
     """The test files whose number of rounds depends on the run, by themselves or by a helper."""
-    texts = {path: path.read_text() for path in (ROOT / "tests").rglob("*.py")}
-    counting = {"tests.support.rounds"} | {
-        ".".join(path.relative_to(ROOT).with_suffix("").parts)
-        for path, text in texts.items()
-        if "from tests.support.rounds import" in text
-    }
+    uses = {path: _imported(path) for path in (ROOT / "tests").rglob("*.py")}
+    counting = {_COUNTER} | {_module(path) for path, names in uses.items() if _COUNTER in names}
     return sorted(
         str(path.relative_to(ROOT))
-        for path, text in texts.items()
-        if path.name.startswith("test_") and any(f"from {name} import" in text for name in counting)
+        for path, names in uses.items()
+        if path.name.startswith("test_") and counting & names
     )
+
+
+def _imported(path: Path) -> set[str]:
+    """Everything a file imports from, as `package.module` and `package.module.name`."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            found |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return found
+
+
+def _module(path: Path) -> str:
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts)
 
 
 def _close(phases: list[Phase], seconds: float) -> int:
