@@ -35,6 +35,12 @@ class Change:
         """The queues a waiting claim_next should look at again."""
         return self.ready | self.reopened
 
+    @property
+    def names_nothing(self) -> bool:
+        """Whether only the clock may have moved."""
+        named = self.changed or self.ready or self.reopened or self.endpoints
+        return not (named or self.everything)
+
 
 Subscriber = Callable[[Change], None]
 

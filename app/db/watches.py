@@ -17,6 +17,10 @@ class Watch:
     A notice is never lost: it wakes one waiter of each group, and a waiter that leaves with a
     notice in hand (it claimed, it failed, its client vanished) hands it on. Only a waiter that
     comes back to wait(), so found nothing, lets it rest.
+
+    `has_timer`: the waiter also waits for an instant of the database's clock. Any notice may mean
+    that this clock was moved, so it looks again: at once for a notice that names nothing, else
+    when its wait() ends, so that busy neighbours cost it no more looks than it makes by itself.
     """
 
     def __init__(self, watches: Watches, queue_ids: frozenset[int], group: Hashable | None) -> None:
@@ -25,6 +29,8 @@ class Watch:
         self.key = (queue_ids, id(self) if group is None else group)
         self.signal = threading.Event()
         self.is_waiting = False
+        self.has_timer = False
+        self.is_stale = False
         self._carries = False
         self._watches = watches
 
@@ -32,12 +38,19 @@ class Watch:
         """Wait at most `timeout` seconds; True when a notice came since the last wait."""
         self._carries = False
         self.is_waiting = True
-        self._carries = self.signal.wait(max(timeout, 0.0))
+        self._carries = self.signal.wait(max(timeout, 0.0)) or self.is_stale
         self.is_waiting = False
         if self._carries:
             # A notice that arrives between the two lines is covered by the pick that follows.
             self.signal.clear()
+            self.is_stale = False
         return self._carries
+
+    def expect_timer(self, *, expected: bool) -> None:
+        """Say whether an instant of the clock is waited for; if not, let stale news rest."""
+        self.has_timer = expected
+        if not expected:
+            self.is_stale = False
 
     def __enter__(self) -> Watch:
         """Register; a notice from here on is seen by the first wait()."""
@@ -51,7 +64,8 @@ class Watch:
         trace: TracebackType | None,
     ) -> None:
         """Unregister and hand on the notice in hand, if any."""
-        self._watches.remove(self, hand_on=self._carries or self.signal.is_set())
+        hand_on = self._carries or self.signal.is_set() or self.is_stale
+        self._watches.remove(self, hand_on=hand_on)
 
 
 class Watches:
@@ -87,16 +101,28 @@ class Watches:
                     del self._by_queue[queue_id]
 
     def notice(self, change: Change) -> None:
-        """Wake one waiter of every group that watches a queue the change names."""
+        """Wake one waiter of every group that watches a queue the change names; see has_timer."""
         with self._lock:
-            for key in self._hit(change):
+            hit = set(self._hit(change))
+            for key in hit:
                 _wake_one(self._groups[key])
+            for key in self._groups.keys() - hit:
+                _look_again(self._groups[key], at_once=change.names_nothing)
 
     def _hit(self, change: Change) -> Iterable[Hashable]:
         if change.everything:
             return list(self._groups)
         empty: set[Hashable] = set()
         return empty.union(*(self._by_queue.get(each, empty) for each in change.claimable))
+
+
+def _look_again(group: dict[Watch, None], *, at_once: bool) -> None:
+    """Tell one waiter with a timer of the group; it hands on when it finds something."""
+    chosen = next((watch for watch in group if watch.has_timer), None)
+    if chosen is not None:
+        chosen.is_stale = True
+        if at_once:
+            chosen.signal.set()
 
 
 def _wake_one(group: dict[Watch, None]) -> None:

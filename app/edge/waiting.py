@@ -6,6 +6,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Hashable
+from dataclasses import dataclass
 from enum import Enum
 from types import TracebackType
 from typing import Protocol
@@ -22,6 +23,7 @@ AGENT_STREAMS_PER_ENDPOINT = 8
 BOARD_STREAMS_PER_SESSION = 4
 
 _LOOK = 1.0  # seconds between two looks at the client of a waiting call
+_LEAST = 0.05  # seconds until a boundary, at least: a clock that stands still makes no busy loop
 
 
 class WaitingBudget:
@@ -127,8 +129,10 @@ def wait_for_claim(
     """Claim the next todo, waiting for one up to `wait_seconds` (0..30) when none is there (R58).
 
     `pick` tries once; `queues` names the queue ids to listen to. Between two wake-ups nothing is
-    asked of the database and no connection is held. Over the budget of 192, or 32 per endpoint,
-    the wait counts as 0. When the client vanishes the wait ends and claims nothing (R12).
+    asked of the database and no connection is held. A wake-up is a todo that became ready, a queue
+    that may admit again, or the end of an exhausted window, by the database's clock. Over the
+    budget of 192, or 32 per endpoint, the wait counts as 0. When the client vanishes the wait ends
+    and claims nothing (R12).
     """
     found = pick()
     if wait_seconds <= 0 or isinstance(found, Claimed):
@@ -139,12 +143,12 @@ def wait_for_claim(
         return found
     # Watch first, then look again: what became ready after the first look is not missed.
     with seat, parts.listener.watch(queues(), group=endpoint.id) as watch:
-        found = pick()
+        found = _pick(watch, pick)
         while isinstance(found, NothingClaimed):
-            end = _wait(watch, ends_at, parts.waiting, gone)
+            end = _wait(watch, _Until(ends_at, _boundary_at(found)), parts.waiting, gone)
             if end is _End.GONE:
                 break
-            found = pick()
+            found = _pick(watch, pick)
             if end is _End.DEADLINE:
                 break
     return found
@@ -158,17 +162,40 @@ class _End(Enum):
     GONE = "gone"
 
 
+@dataclass(frozen=True, slots=True)
+class _Until:
+    """Until when to wait, on this process's monotonic clock."""
+
+    deadline: float
+    boundary: float | None
+
+
+def _pick(watch: Watch, pick: Pick) -> Claimed | NothingClaimed:
+    """Pick, and take note when the clock is moved meanwhile: the answer may hold a boundary."""
+    watch.has_timer = True
+    return pick()
+
+
+def _boundary_at(found: NothingClaimed) -> float | None:
+    """When the first exact time of the deferred list comes, or None without one."""
+    if found.boundary_in is None:
+        return None
+    return time.monotonic() + max(found.boundary_in, _LEAST)
+
+
 def _wait(
-    watch: Watch, ends_at: float, budget: WaitingBudget, gone: Callable[[], bool]
+    watch: Watch, until: _Until, budget: WaitingBudget, gone: Callable[[], bool]
 ) -> _End:
-    """Wait for a notice, the deadline or the client's leaving, looking for the last each second.
+    """Wait for a notice, a boundary, the deadline or the client's leaving (looked for each second).
 
     A pick follows the deadline too: the answer is current, also when a notice was lost.
     """
-    while (left := ends_at - time.monotonic()) > 0 and not budget.is_closed:
+    watch.expect_timer(expected=until.boundary is not None)
+    wakes_at = min(until.deadline, until.boundary or until.deadline)
+    while (left := wakes_at - time.monotonic()) > 0 and not budget.is_closed:
         woken = watch.wait(min(left, _LOOK))
         if gone():
             return _End.GONE
         if woken:
             return _End.WOKEN
-    return _End.DEADLINE
+    return _End.DEADLINE if budget.is_closed or wakes_at == until.deadline else _End.WOKEN

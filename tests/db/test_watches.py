@@ -113,3 +113,44 @@ def test_nothing_is_left_behind() -> None:
     watches.notice(Change(everything=True))
     assert watches._groups == {}
     assert watches._by_queue == {}
+
+
+def test_a_clock_that_was_moved_wakes_one_waiter_of_each_group_with_a_timer() -> None:
+    watches = Watches()
+    one, two, plain, other = (watch(watches, 1, group=name) for name in ("a", "a", "b", "c"))
+    for each in (one, two, other):
+        each.expect_timer(expected=True)
+    for each in (one, two, plain, other):
+        each.__enter__()
+
+    watches.notice(Change())
+
+    assert one.wait(0)
+    assert other.wait(0)
+    assert not two.signal.is_set()
+    assert not plain.wait(0)
+    one.__exit__(None, None, None)  # it found something: the next one looks too
+    assert two.wait(0)
+
+
+def test_news_of_others_is_seen_by_a_timer_when_its_wait_ends_and_not_before() -> None:
+    watches = Watches()
+    with watch(watches, 1) as waiter, watch(watches, 1) as plain:
+        waiter.expect_timer(expected=True)
+
+        watches.notice(Change(changed=frozenset({7})))
+
+        assert not waiter.signal.is_set()
+        assert waiter.wait(0)
+        assert not waiter.wait(0)
+        assert not plain.wait(0)
+
+
+def test_news_that_came_before_no_timer_was_found_to_be_needed_rests() -> None:
+    watches = Watches()
+    with watch(watches, 1) as waiter:
+        waiter.expect_timer(expected=True)
+        watches.notice(Change(changed=frozenset({7})))
+        waiter.expect_timer(expected=False)
+
+        assert not waiter.wait(0)

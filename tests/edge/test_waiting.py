@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 
 import pytest
 
@@ -15,6 +16,7 @@ from app.domain.callers import Endpoint
 from app.edge.waiting import WaitingBudget, wait_for_claim
 from app.transactions import claiming
 from app.transactions.claims import Claimed, ClaimRequest, NothingClaimed
+from tests.support.clock import Clock
 from tests.support.make import Make
 from tests.support.wait import wait_for
 
@@ -233,3 +235,139 @@ def test_each_kind_has_its_own_cap() -> None:
     assert budget.enter("agent_stream", "a", 8) is None
     assert budget.enter("agent_stream", "b", 8)
     assert budget.enter("claim_next", "a", 32)
+
+
+@dataclass
+class Boundary:
+    """Waiters behind a window that ends: what a claim answers before and after that instant."""
+
+    db: Database
+    listener: Listener
+    endpoint: Endpoint
+    queue_id: int
+    at: datetime
+    waiting: WaitingBudget = field(default_factory=WaitingBudget)
+    picks: int = 0
+    counting: threading.Lock = field(default_factory=threading.Lock)
+
+    def pick(self) -> Claimed | NothingClaimed:
+        with self.counting:
+            self.picks += 1
+        with self.db.reading() as conn:
+            left = (self.at - self.db.now(conn)).total_seconds()
+        if left > 0:
+            return NothingClaimed(boundary_in=left)
+        return claiming.claim_next(
+            self.db, self.endpoint, None, ClaimRequest(), gone=lambda: False
+        )
+
+    def call(self, wait_seconds: int) -> Claimed | NothingClaimed:
+        return wait_for_claim(
+            self, self.endpoint, wait_seconds, self.pick, lambda: (self.queue_id,),
+            gone=lambda: False,
+        )
+
+    def start(self, waiters: int) -> list[threading.Thread]:
+        self.answers: list[Claimed | NothingClaimed] = []
+        threads = [
+            threading.Thread(target=lambda: self.answers.append(self.call(30)), daemon=True)
+            for _ in range(waiters)
+        ]
+        for thread in threads:
+            thread.start()
+        wait_for(lambda: self.sleeping() == waiters, what=f"{waiters} waiters sleep")
+        return threads
+
+    def sleeping(self) -> int:
+        groups = list(self.listener._watches._groups.values())
+        return sum(watch.is_waiting for group in groups for watch in list(group))
+
+    def claimed(self) -> list[str]:
+        return [answer.todo.id for answer in self.answers if isinstance(answer, Claimed)]
+
+
+def behind(db: Database, listener: Listener, make: Make, seconds: float) -> Boundary:
+    endpoint = make.endpoint()
+    queue_id = make.queue_id(endpoint)
+    at = make.now() + timedelta(seconds=seconds)
+    return Boundary(db, listener, endpoint, queue_id, at)
+
+
+@pytest.mark.rule("R58: a waiter wakes at an exact boundary")
+def test_a_boundary_inside_the_wait_wakes_without_any_notice(
+    db: Database, listener: Listener, make: Make
+) -> None:
+    bench = behind(db, listener, make, 1.5)
+    todo = make.todo(bench.endpoint)
+    started = time.monotonic()
+
+    answer = bench.call(30)
+
+    assert isinstance(answer, Claimed)
+    assert answer.todo.id == todo
+    assert time.monotonic() - started < 2.5  # within a second of the boundary
+    assert bench.picks <= 4  # before the wait, inside it, at the boundary; a rounding at most
+
+
+def test_a_boundary_after_the_deadline_does_not_prolong_the_wait(
+    db: Database, listener: Listener, make: Make
+) -> None:
+    bench = behind(db, listener, make, 3600)
+    make.todo(bench.endpoint)
+    started = time.monotonic()
+
+    assert isinstance(bench.call(1), NothingClaimed)
+    assert 1.0 <= time.monotonic() - started < 3.0
+
+
+def test_a_clock_moved_over_the_boundary_is_followed_at_once(
+    db: Database, listener: Listener, make: Make, clock: Clock
+) -> None:
+    bench = behind(db, listener, make, 3600)
+    todos = [make.todo(bench.endpoint) for _ in range(5)]
+    threads = bench.start(5)
+
+    clock.advance(3601)
+
+    for thread in threads:
+        thread.join(10)
+    assert sorted(bench.claimed()) == sorted(todos)
+
+
+def test_a_clock_moved_short_of_the_boundary_arms_the_timer_again(
+    db: Database, listener: Listener, make: Make, clock: Clock
+) -> None:
+    bench = behind(db, listener, make, 3600)
+    todo = make.todo(bench.endpoint)
+    threads = bench.start(1)
+
+    clock.advance(3598)
+
+    threads[0].join(10)
+    assert bench.claimed() == [todo]
+
+
+def test_a_clock_that_stands_still_before_the_boundary_makes_no_busy_loop(
+    db: Database, listener: Listener, make: Make, clock: Clock
+) -> None:
+    bench = behind(db, listener, make, 100)
+    clock.set(bench.at - timedelta(microseconds=1))
+
+    assert isinstance(bench.call(1), NothingClaimed)
+    assert bench.picks <= 25
+
+
+@pytest.mark.rule("R58")
+def test_a_waiter_without_a_boundary_ignores_a_clock_that_was_moved(
+    bench: Bench, clock: Clock
+) -> None:
+    bench.start(3)
+    asked = bench.picks
+    heard = threading.Event()
+    undo = bench.listener.subscribe(lambda _: heard.set())
+
+    clock.advance(3600)
+
+    assert heard.wait(10)
+    undo()
+    assert bench.picks == asked
