@@ -1,4 +1,4 @@
-"""The pruner: terminal todos, old events and spent credentials; at start, then hourly."""
+"""The pruner: terminal todos, old events, windows, spent credentials; at start, then hourly."""
 
 from __future__ import annotations
 

@@ -39,6 +39,8 @@ class Pruned:
     events: int
     todos: int
     credentials: int
+    windows: int = 0
+    faults: int = 0
     next_in: float | None = None
 
 
@@ -58,6 +60,11 @@ class _Owner:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _EventId:
     id: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _TodoId:
+    id: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,10 +89,16 @@ def prune(db: Database, retention: Retention, *, batch: int = BATCH) -> Pruned:
         todos=_prune(db, _TODOS, before, keep, retention.todos_per_owner, batch),
         events=_prune(db, _EVENTS, before, keep, retention.events_per_owner, batch),
         credentials=sum(
-            _in_batches(db, partial(_delete, SQL[name]), {"batch": batch})
+            _sweep(db, name, batch)
             for name in ("delete_login_links", "delete_sessions", "delete_tokens")
         ),
+        windows=_sweep(db, "delete_windows", batch),
+        faults=_sweep(db, "delete_faults", batch),
     )
+
+
+def _sweep(db: Database, name: str, batch: int) -> int:
+    return _in_batches(db, partial(_delete, SQL[name]), {"batch": batch})
 
 
 def _prune(
@@ -133,6 +146,17 @@ def _delete_events(db: Database, params: Params) -> int:
     return 0
 
 
+def _delete_todos(db: Database, params: Params) -> int:
+    """Delete one batch of todos, and say up to which window their attempts are gone (R62)."""
+    with db.transaction() as conn:
+        picked = [row.id for row in many(conn, SQL["pick_old_todos"], params, _TodoId)]
+        if not picked:
+            raise Rollback
+        run(conn, SQL["mark_attempts_pruned_through"], {"ids": picked})
+        return run(conn, SQL["delete_todos"], {"ids": picked})
+    return 0
+
+
 def _cutoff(db: Database, query: sql.SQL, params: Params) -> _Cutoff | None:
     with db.reading() as conn:
         return one(conn, query, params, _Cutoff)
@@ -165,7 +189,7 @@ _TODOS = _Rule(
     cutoff=SQL["read_todo_cutoff"],
     owners=SQL["read_todo_owners"],
     owner_cutoff=SQL["read_owner_todo_cutoff"],
-    delete=partial(_delete, SQL["delete_old_todos"]),
+    delete=_delete_todos,
 )
 _EVENTS = _Rule(
     last_id=_MOST_ROWS,

@@ -102,24 +102,74 @@ delete from events e
           and (t.state in ('pending', 'claimed')
                or (t.state = 'failed' and t.next_retry_at is not null)));
 
--- name: delete_old_todos
--- Terminal todos at or before the cutoff, of one owner when given; their attempts go with them.
--- The oldest by index first, then locked in id order; one that came back to life is spared.
-delete from todos
- where id = any (array(
-       select t.id
-         from todos t
-        where t.id = any (array(
-              select o.id
-                from todos o
-               where (o.state = 'done' or (o.state = 'failed' and o.next_retry_at is null))
-                 and (o.updated_at, o.id) <= (%(at)s, %(id)s)
-                 and (%(owner_id)s::uuid is null
-                      or o.endpoint_id = %(owner_id)s or o.team_id = %(owner_id)s)
-               order by o.updated_at, o.id
-               limit %(batch)s))
-          and (t.state = 'done' or (t.state = 'failed' and t.next_retry_at is null))
-        order by t.id
+-- name: pick_old_todos
+-- Terminal todos at or before the cutoff, of one owner when given. The oldest by index first, then
+-- locked in id order; one that came back to life is spared.
+select t.id
+  from todos t
+ where t.id = any (array(
+       select o.id
+         from todos o
+        where (o.state = 'done' or (o.state = 'failed' and o.next_retry_at is null))
+          and (o.updated_at, o.id) <= (%(at)s, %(id)s)
+          and (%(owner_id)s::uuid is null
+               or o.endpoint_id = %(owner_id)s or o.team_id = %(owner_id)s)
+        order by o.updated_at, o.id
+        limit %(batch)s))
+   and (t.state = 'done' or (t.state = 'failed' and t.next_retry_at is null))
+ order by t.id
+   for update skip locked;
+
+-- name: mark_attempts_pruned_through
+-- With the delete, never apart from it: verify counts no window up to here, as attempts charged to
+-- it are gone. Written in UTC and at full width, so that the greater text is the later instant.
+insert into settings (key, value)
+select 'attempts_pruned_through',
+       to_char(max(a.charged_window_start) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')
+  from todo_attempts a
+ where a.todo_id = any (%(ids)s) and a.charged_window_start is not null
+having max(a.charged_window_start) is not null
+    on conflict (key) do update
+   set value = greatest(settings.value, excluded.value);
+
+-- name: delete_todos
+-- Locked and judged before; their attempts go with them.
+delete from todos where id = any (%(ids)s);
+
+-- name: delete_windows
+-- Old enough, and more than enough newer ones of the same policy stay (R53).
+with kept as materialized (
+  select p.id as policy_id, n.window_start
+    from admission_policies p
+   cross join lateral (
+         select w.window_start
+           from admission_windows w
+          where w.policy_id = p.id
+          order by w.window_start desc
+         offset 29 limit 1) n
+),
+old as materialized (
+  select w.policy_id, w.window_start
+    from kept k
+    join admission_windows w on w.policy_id = k.policy_id and w.window_start < k.window_start
+   where w.window_start <= (select clock() - interval '35 days')
+   order by w.policy_id, w.window_start
+   limit %(batch)s
+     for update of w skip locked
+)
+delete from admission_windows w
+ using old
+ where w.policy_id = old.policy_id and w.window_start = old.window_start;
+
+-- name: delete_faults
+-- Shown for ten minutes; a day is for whoever looks at the database.
+delete from admission_faults
+ where queue_id = any (array(
+       select queue_id
+         from admission_faults
+        where at < (select clock() - interval '1 day')
+        order by queue_id
+        limit %(batch)s
           for update skip locked));
 
 -- name: delete_login_links
