@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.api import verbs_drain, verbs_self, verbs_webhook
+from app.api import verbs_admission, verbs_drain, verbs_self, verbs_webhook
 from app.api.verb import Verb
 from app.domain import callers
 from app.domain.callers import Endpoint
@@ -10,7 +10,13 @@ from app.domain.errors import NotFound
 
 # The presence verbs and whoami's `presence` come with the presence they speak of.
 VERBS: dict[str, Verb] = {
-    each.name: each for each in (*verbs_drain.VERBS, *verbs_webhook.VERBS, *verbs_self.VERBS)
+    each.name: each
+    for each in (
+        *verbs_drain.VERBS,
+        *verbs_admission.VERBS,
+        *verbs_webhook.VERBS,
+        *verbs_self.VERBS,
+    )
 }
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 from app.domain import verbs
-from app.domain.admission import Waiting
+from app.domain.admission import Decision, Waiting, headroom_body, status_body
 from app.domain.callers import Endpoint
 from app.domain.todos import (
     LONGEST_LEASE_SECONDS,
@@ -25,10 +25,12 @@ from app.transactions.webhook_secrets import MintedWebhook
 Body: TypeAlias = "dict[str, Json]"
 
 
-def todo_row(todo: Todo, *, with_payload: bool = True) -> Body:
+def todo_row(
+    todo: Todo, *, admission: Decision | None = None, with_payload: bool = True
+) -> Body:
     """The todo row: nine keys always, the others only when they hold something.
 
-    `admission` joins it with the policies it speaks of.
+    `admission` is the status of its queue, None unless it is pending there (REQ-6).
     """
     row: Body = {
         "id": todo.id,
@@ -48,6 +50,7 @@ def todo_row(todo: Todo, *, with_payload: bool = True) -> Body:
         "owner": todo.owner,
         "lease_expires_at": rfc3339_or_none(todo.lease_expires_at),
         "payload": todo.payload if with_payload else None,
+        "admission": None if admission is None else status_body(admission),
     }
     return row | {key: value for key, value in sometimes.items() if value not in (None, "")}
 
@@ -71,9 +74,9 @@ def attempt(one: Attempt) -> Body:
     }
 
 
-def todo_detail(detail: TodoDetail) -> Body:
+def todo_detail(detail: TodoDetail, admission: Decision | None) -> Body:
     """What get_todo answers: the row, its result and attempts, and a body that is not JSON."""
-    body: Body = todo_row(detail.todo) | {
+    body: Body = todo_row(detail.todo, admission=admission) | {
         "result": detail.todo.result,
         "attempts": [attempt(each) for each in detail.attempts],
         "attempts_total": detail.todo.attempts_total,
@@ -187,11 +190,13 @@ def _waiting(one: Waiting) -> Body:
 
 
 def _opened(made: Claimed) -> Body:
-    """The attempt a claim opened; `lease_token` only when it is fenced."""
+    """The attempt a claim opened; `admission` only with a policy, `lease_token` when fenced."""
     opened: Body = {
         "attempt_seq": made.attempt_seq,
         "attempts_total": made.attempts_total,
         "prior_attempts": [attempt(each) for each in made.prior_attempts],
     }
+    left = made.admission
+    headroom: Body = {} if left is None else {"admission": headroom_body(left)}
     fence: Body = {} if made.lease_token is None else {"lease_token": made.lease_token}
-    return opened | fence
+    return opened | headroom | fence

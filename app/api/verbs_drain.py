@@ -11,10 +11,10 @@ from app.api import shapes
 from app.api.arguments import UNTRUSTED, AnyJson, Arguments, Text, TodoId
 from app.api.verb import Body, Call, verb
 from app.domain import strictjson
-from app.domain.todos import attempts_limit, list_limit, summary_of
+from app.domain.todos import Todo, attempts_limit, list_limit, summary_of
 from app.edge import waiting
 from app.edge.deps import database, state
-from app.reads import todos
+from app.reads import admission, todos
 from app.transactions import claiming, settling
 from app.transactions.claims import Claimed, ClaimRequest, NothingClaimed
 from app.transactions.settling import Settlement
@@ -104,14 +104,16 @@ def _list_todos(call: Call, asked: ListTodos) -> Body:
     found = todos.list_for_endpoint(
         database(), call.endpoint, asked.queue, asked.state, list_limit(asked.limit)
     )
-    return {"todos": [shapes.todo_row(todo) for todo in found]}
+    statuses = admission.of_todos(database(), found)
+    rows = [shapes.todo_row(todo, admission=statuses.get(todo.id)) for todo in found]
+    return {"todos": [*rows]}
 
 
 def _get_todo(call: Call, asked: GetTodo) -> Body:
     detail = todos.get_for_endpoint(
         database(), call.endpoint, asked.id, attempts_limit(asked.attempts_limit)
     )
-    return shapes.todo_detail(detail)
+    return shapes.todo_detail(detail, admission.of_todo(database(), detail.todo))
 
 
 def _claim(call: Call, asked: Claim) -> Body:
@@ -145,17 +147,17 @@ def _heartbeat(call: Call, asked: Heartbeat) -> Body:
         lease_ttl_seconds=asked.lease_ttl_seconds,
         lease_token=asked.lease_token,
     )
-    return shapes.todo_row(todo)
+    return _row(todo)
 
 
 def _complete(call: Call, asked: Settle) -> Body:
     todo = settling.complete(database(), call.endpoint, asked.id, _settlement(asked))
-    return shapes.todo_row(todo)
+    return _row(todo)
 
 
 def _fail(call: Call, asked: Settle) -> Body:
     todo = settling.fail(database(), call.endpoint, asked.id, _settlement(asked))
-    return shapes.todo_row(todo)
+    return _row(todo)
 
 
 def _release(call: Call, asked: Release) -> Body:
@@ -164,7 +166,12 @@ def _release(call: Call, asked: Release) -> Body:
         artifact=asked.artifact,
         lease_token=asked.lease_token,
     )
-    return shapes.todo_row(settling.release(database(), call.endpoint, asked.id, settlement))
+    return _row(settling.release(database(), call.endpoint, asked.id, settlement))
+
+
+def _row(todo: Todo) -> Body:
+    """A settled todo: a released one is pending again and says whether it would be admitted."""
+    return shapes.todo_row(todo, admission=admission.of_todo(database(), todo))
 
 
 def _settlement(asked: Settle) -> Settlement:
@@ -189,6 +196,7 @@ def _request(call: Call, name: str, asked: Claim | ClaimNext) -> ClaimRequest:
         claim_key=call.claim_key,
         args_hash=hashlib.sha256(said.encode()).digest() if call.claim_key else None,
         session=call.session,
+        watcher=call.watcher,
     )
 
 

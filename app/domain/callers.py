@@ -9,7 +9,7 @@ from uuid import UUID
 from app.domain.errors import Forbidden
 
 # A grant of one verb carries another that reads the same thing (agent-api.md, "Grants").
-IMPLIED = {"get_todo": ("list_todos",)}
+IMPLIED = {"get_todo": ("list_todos",), "admission_status": ("claim", "claim_next")}
 ALWAYS_GRANTED = frozenset({"whoami"})
 
 

@@ -18,10 +18,17 @@ DRAIN = (
 )
 WEBHOOK = ("create_webhook", "list_webhooks", "rotate_webhook", "delete_webhook")
 LEASE = ("get_default_lease", "set_default_lease")
+# In no default, preset or basics grant: with these an agent changes its own budget (REQ-10).
+ADMISSION = ("set_admission_policy", "clear_admission_policy")
 
-FAMILIES: dict[str, tuple[str, ...]] = {"drain": DRAIN, "webhook": WEBHOOK, "lease": LEASE}
+FAMILIES: dict[str, tuple[str, ...]] = {
+    "drain": DRAIN,
+    "webhook": WEBHOOK,
+    "lease": LEASE,
+    "admission": ADMISSION,
+}
 BASICS: tuple[str, ...] = DRAIN + WEBHOOK + LEASE
-GRANTABLE: tuple[str, ...] = BASICS
+GRANTABLE: tuple[str, ...] = BASICS + ADMISSION
 """Every verb a grant may name; `whoami` is never granted and never withheld (agent-api.md)."""
 
 

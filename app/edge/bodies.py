@@ -19,10 +19,18 @@ def json_body(limit_bytes: int) -> dict[str, Json]:
     Raises TooLarge (413), UnsupportedMediaType (415), InvalidArgument (400): not JSON, not an
     object, or JSON that Postgres could not hold (agent-api.md, "Transport").
     """
+    return strictjson.parse_object(json_bytes(limit_bytes))
+
+
+def json_bytes(limit_bytes: int) -> bytes:
+    """The request's body, unparsed, once its size and type are right; raises as `json_body`.
+
+    For doors that must ask who may do this before they judge what was sent (R57).
+    """
     if request.mimetype != "application/json":
         _refuse_declared_size(limit_bytes)
         raise UnsupportedMediaType
-    return strictjson.parse_object(body_bytes(limit_bytes))
+    return body_bytes(limit_bytes)
 
 
 def body_bytes(limit_bytes: int) -> bytes:

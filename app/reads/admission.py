@@ -118,21 +118,30 @@ def statuses(
         return {each.queue_id: _unavailable(each) for each in named}
 
 
-def of_todos(db: Database, todos: Iterable[Todo]) -> dict[int, Decision]:
-    """The status of the pending todos among these that have a policy, by queue id.
+def of_todo(db: Database, todo: Todo) -> Decision | None:
+    """The status one todo shows; None unless it is pending in a queue with a policy."""
+    return of_todos(db, [todo]).get(todo.id)
+
+
+def of_todos(db: Database, todos: Iterable[Todo]) -> dict[str, Decision]:
+    """The statuses of the todos among these that are pending in a queue with a policy, by id.
 
     Every queue is asked once (R26), and none when no todo qualifies. Never raises: what cannot be
     asked now is UNAVAILABLE, so that a settled todo still gets its answer.
     """
-    asked = {each.queue_id for each in todos if each.has_policy and each.state == State.PENDING}
-    if not asked:
+    waiting = {
+        each.id: each.queue_id
+        for each in todos
+        if each.has_policy and each.state == State.PENDING
+    }
+    if not waiting:
         return {}
-    try:
-        with db.reading() as conn:
-            found = statuses(conn, sorted(asked), counts_all=False)
-    except Unavailable:
-        return dict.fromkeys(asked, UNAVAILABLE)
-    return {queue_id: status.decision for queue_id, status in found.items()}
+    decisions = _decisions(db, sorted(set(waiting.values())))
+    return {
+        todo_id: decisions[queue_id]
+        for todo_id, queue_id in waiting.items()
+        if queue_id in decisions
+    }
 
 
 def for_endpoint(db: Database, endpoint: Endpoint, queue: str | None) -> list[GrantedQueue]:
@@ -149,6 +158,15 @@ def for_endpoint(db: Database, endpoint: Endpoint, queue: str | None) -> list[Gr
         GrantedQueue(queue=each.queue, pending=each.pending, status=found.get(each.queue_id))
         for each in granted
     ]
+
+
+def _decisions(db: Database, queue_ids: Sequence[int]) -> dict[int, Decision]:
+    try:
+        with db.reading() as conn:
+            found = statuses(conn, queue_ids, counts_all=False)
+    except Unavailable:
+        return dict.fromkeys(queue_ids, UNAVAILABLE)
+    return {queue_id: status.decision for queue_id, status in found.items()}
 
 
 def _statuses(

@@ -11,27 +11,19 @@ from app.db import minting
 from app.db.database import Connection, Database, jsonb, one, run, value
 from app.db.statements import load
 from app.domain.callers import Endpoint, Human, require_verb
-from app.domain.errors import Conflict, NotFound, OutcomeUnknown, Unavailable
+from app.domain.errors import Conflict, InvalidArgument, NotFound, OutcomeUnknown, Unavailable
 from app.domain.policy import Policy, parse_policy, parse_reason
 from app.domain.queues import QueueAddress
 from app.domain.values import Json
 from app.reads import admission, manageable
 from app.reads.admission import QueueStatus
+from app.reads.budgets import Budget
 from app.reads.manageable import ManagedQueue
 
 SQL = load("policies")
 
 NO_POLICY = 0
 """The revision a caller expects who saw no policy."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Saved:
-    """A queue after its policy was saved; `status` is None when somebody has cleared it since."""
-
-    scope: str
-    queue: str
-    status: QueueStatus | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,26 +84,27 @@ def save(
     db: Database,
     caller: Human | Endpoint,
     address: QueueAddress,
-    raw: Mapping[str, Json],
+    raw: Json | Mapping[str, Json],
     *,
     reason: Json = None,
     revision: int | None = None,
-) -> Saved:
+) -> Budget:
     """Replace a queue's policy by `raw`; a policy that is there already is left alone (R35).
 
     In this order: Forbidden without the verb, NotFound for a queue the caller may not manage
     (R57), Conflict with `state` on a revoked endpoint, InvalidArgument naming the field (R19),
-    Conflict when `revision` is given and not the stored one. The next claim obeys.
+    Conflict when `revision` is given and not the stored one. The next claim obeys. The answer is
+    the queue as it is after the commit, so without a status when somebody cleared it meanwhile.
     """
     _require_grant(caller, "set_admission_policy")
     with db.transaction() as conn:
         queue = manageable.find_active(conn, caller, address)
-        policy, why = parse_policy(raw), parse_reason(reason)
+        policy, why = parse_policy(_object(raw)), parse_reason(reason)
         stored = _lock(conn, queue, revision)
         is_changed = _write(conn, queue, caller, stored, _settings(policy), why)
     if is_changed:
         _tell(db, queue)
-    return Saved(scope=queue.scope, queue=queue.queue, status=_status(db, queue))
+    return Budget(scope=queue.scope, queue=queue.queue, status=_status(db, queue))
 
 
 def clear(
@@ -144,6 +137,12 @@ def clear(
 def _require_grant(caller: Human | Endpoint, verb: str) -> None:
     if isinstance(caller, Endpoint):
         require_verb(caller, verb)
+
+
+def _object(raw: Json | Mapping[str, Json]) -> Mapping[str, Json]:
+    if not isinstance(raw, Mapping):
+        raise InvalidArgument("policy: must be an object.", field="policy")
+    return raw
 
 
 def _lock(conn: Connection, queue: ManagedQueue, revision: int | None) -> _Stored | None:

@@ -9,7 +9,7 @@ from flask import Flask
 from jsonschema import Draft202012Validator
 
 from app.api import registry
-from app.domain.verbs import BASICS
+from app.domain.verbs import GRANTABLE
 from tests.api.asking import Agent, agent_of, answer
 from tests.support.make import Make
 
@@ -21,10 +21,11 @@ def agent(app: Flask, make: Make) -> Agent:
     return agent_of(app, make, make.endpoint())
 
 
-def test_the_registry_holds_every_verb_a_grant_may_name_and_whoami() -> None:
-    assert set(registry.VERBS) == {*BASICS, "whoami"}
+def test_the_registry_holds_every_verb_a_grant_may_name_and_what_comes_with_it() -> None:
+    assert set(registry.VERBS) == {*GRANTABLE, "admission_status", "whoami"}
     assert {name for name, verb in registry.VERBS.items() if verb.read_only} == {
-        "list_todos", "get_todo", "whoami", "get_default_lease", "list_webhooks",
+        "list_todos", "get_todo", "admission_status", "whoami", "get_default_lease",
+        "list_webhooks",
     }
 
 
@@ -33,7 +34,9 @@ def test_verbs_lists_exactly_what_the_grant_allows(app: Flask, make: Make) -> No
 
     listed = narrow.get("verbs").body["verbs"]
 
-    assert [verb["name"] for verb in listed] == ["list_todos", "get_todo", "claim", "whoami"]
+    assert [verb["name"] for verb in listed] == [
+        "list_todos", "get_todo", "claim", "admission_status", "whoami",
+    ]
     for verb in listed:
         assert set(verb) == {"name", "description", "read_only", "input_schema"}
         Draft202012Validator.check_schema(verb["input_schema"])

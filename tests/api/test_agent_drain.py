@@ -458,7 +458,7 @@ def test_work_behind_a_policy_that_cannot_be_judged_is_never_waved_through(
     agent: Agent, make: Make, endpoint: Endpoint
 ) -> None:
     todo = make.todo(endpoint, "lane")
-    make.run("update queues set has_policy = true where id = %s", int(todo.queue_id))
+    make.policy(todo.queue_id, max_claims_per_window=5, tz="Mars/Olympus")
 
     one, whichever = agent("claim", id=todo), agent("claim_next")
 

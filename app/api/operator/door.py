@@ -26,9 +26,12 @@ def asked(model: type[A]) -> A:
 
 def asked_or_empty(model: type[A]) -> A:
     """As `asked`; a request without a body stands for `{}`."""
-    if request.content_length in (None, 0) and "Transfer-Encoding" not in request.headers:
-        return arguments.parse(model, {})
-    return asked(model)
+    return asked(model) if has_body() else arguments.parse(model, {})
+
+
+def has_body() -> bool:
+    """Whether the request carries one, of declared length or in chunks."""
+    return request.content_length not in (None, 0) or "Transfer-Encoding" in request.headers
 
 
 def queried(model: type[A]) -> A:

@@ -12,10 +12,11 @@ from app.api import shapes
 from app.api.arguments import AnyJson, Arguments, Text
 from app.api.operator.door import asked_or_empty, bp, queried
 from app.api.operator.page import Page, read_place, write_place
+from app.domain.admission import Decision
 from app.domain.todos import Todo, attempts_limit, summary_of
 from app.domain.values import Json
 from app.edge.deps import database, human, state
-from app.reads import todos
+from app.reads import admission, todos
 from app.reads.todos import TodoFilters
 from app.transactions import settling
 from app.transactions.settling import Settlement
@@ -59,7 +60,9 @@ def list_todos() -> ResponseReturnValue:
     after = None if query.cursor is None else read_place(query.cursor)
     page = todos.page_for_human(database(), human(), filters, after, query.limit)
     next_cursor = None if page.after is None else write_place(page.after)
-    return jsonify(todos=[_row(todo) for todo in page.todos], next_cursor=next_cursor)
+    statuses = admission.of_todos(database(), page.todos)
+    rows = [_shown(todo, statuses.get(todo.id)) for todo in page.todos]
+    return jsonify(todos=rows, next_cursor=next_cursor)
 
 
 @bp.get("/todos/<todo_id>")
@@ -67,7 +70,8 @@ def read_todo(todo_id: str) -> ResponseReturnValue:
     """One todo with payload, result and attempts."""
     limit = attempts_limit(queried(GetTodo).attempts_limit)
     detail = todos.get_for_human(database(), human(), todo_id, limit)
-    return jsonify(shapes.todo_detail(detail) | _owner(detail.todo))
+    status = admission.of_todo(database(), detail.todo)
+    return jsonify(shapes.todo_detail(detail, status) | _owner(detail.todo))
 
 
 @bp.post("/todos/<todo_id>/retry")
@@ -118,7 +122,11 @@ def _settlement(body: Settle) -> Settlement:
 
 
 def _row(todo: Todo) -> dict[str, Json]:
-    return shapes.todo_row(todo, with_payload=False) | _owner(todo)
+    return _shown(todo, admission.of_todo(database(), todo))
+
+
+def _shown(todo: Todo, status: Decision | None) -> dict[str, Json]:
+    return shapes.todo_row(todo, admission=status, with_payload=False) | _owner(todo)
 
 
 def _owner(todo: Todo) -> dict[str, Json]:

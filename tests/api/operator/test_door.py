@@ -28,6 +28,8 @@ READS = [
     "/events/1",
     "/todos",
     f"/todos/{SOME_TODO}",
+    "/admission",
+    f"/admission/endpoint:{SOME_ID}/inbox",
 ]
 WRITES = [
     ("POST", "/endpoints", {"name": "m"}),
@@ -49,8 +51,13 @@ WRITES = [
         for act in ("retry", "discard", "release", "complete", "fail")
     ),
 ]
+# These ask who may manage the queue before they judge the body (R57).
+ADMISSION_WRITES = [
+    ("PUT", f"/admission/endpoint:{SOME_ID}/inbox", {"max_in_flight": 1}),
+    ("DELETE", f"/admission/endpoint:{SOME_ID}/inbox", {}),
+]
 # Revoking one's own token comes last in a caller's life, so it has tests of its own.
-ALL_WRITES = [*WRITES, ("DELETE", "/token", {})]
+ALL_WRITES = [*WRITES, *ADMISSION_WRITES, ("DELETE", "/token", {})]
 NOT_FOUND = b'{"error":"Not found.","code":"not_found"}'
 
 
@@ -144,7 +151,7 @@ def test_every_write_bounds_types_and_judges_its_body(
     assert unknown.get_json()["field"] == "surprise"
 
 
-@pytest.mark.parametrize(("method", "path", "body"), WRITES[1:])
+@pytest.mark.parametrize(("method", "path", "body"), [*WRITES[1:], *ADMISSION_WRITES])
 @pytest.mark.parametrize("malformed", [False, True])
 def test_every_write_to_something_unknown_is_the_same_not_found(
     api: Caller, method: str, path: str, body: dict[str, object], *, malformed: bool
