@@ -46,7 +46,7 @@ class Client:
         secure = parts.scheme == "https"
         pool = HTTPSConnectionPool if secure else HTTPConnectionPool
         self._pool = pool(
-            parts.hostname or "", parts.port, maxsize=connections, block=True, retries=False
+            parts.hostname or "", parts.port, maxsize=connections, retries=False
         )
         self._watched = _Watched()
         self._pool.ConnectionCls = self._watched.https if secure else self._watched.http

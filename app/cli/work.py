@@ -71,6 +71,8 @@ def work(
         queues=tuple(dict.fromkeys(queues)), concurrency=concurrency, once=once,
         new_agent=new_agent, work=shared,
     )  # fmt: skip
+    if not once:
+        speaker.say(f"Waiting for todos of {url}; Ctrl-C stops.")
     try:
         drain(lanes)
     except (Refused, OutOfReach, CannotStart) as end:

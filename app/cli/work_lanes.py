@@ -16,6 +16,8 @@ from app.cli.work_lease import Work, work_on
 
 WAIT_SECONDS = 30  # the longest poll the server takes
 TURN_SECONDS = 2  # the poll on one of several queues, before it is another one's turn
+QUICK_SECONDS = 1.0  # an empty answer sooner than this was no wait
+LISTEN_SECONDS = 1.0
 QUIET_SECONDS = 0.3  # for a claim under way to end by itself before its connection is cut
 ENDS_THE_WORKER = (400, 401, 403, 404)
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
@@ -24,8 +26,6 @@ STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lanes:
     """How a worker drains: which queues, how many at a time, one todo or all.
-
-    `wait_seconds` and `lease_seconds` are the server's numbers unless a caller knows better.
     """
 
     queues: tuple[str, ...]
@@ -33,8 +33,6 @@ class Lanes:
     once: bool
     new_agent: Callable[[], Agent]
     work: Work
-    wait_seconds: int = WAIT_SECONDS
-    lease_seconds: int | None = None
 
 
 def drain(lanes: Lanes) -> None:
@@ -47,7 +45,10 @@ def drain(lanes: Lanes) -> None:
         running = [threads.submit(_run, lanes, agent, turn) for turn, agent in enumerate(agents)]
         for lane in running:
             lane.add_done_callback(lambda _: news.put("lane"))
-        _supervise(lanes, agents, running, news)
+        try:
+            _supervise(lanes, agents, running, news)
+        finally:
+            lanes.work.stop.abandon()  # whatever ended the supervision ends the lanes
     for agent in agents:
         agent.close()
     for lane in running:
@@ -59,10 +60,10 @@ def _supervise(
 ) -> None:
     stop = lanes.work.stop
     while not all(lane.done() for lane in running):
-        try:
-            heard = news.get(timeout=QUIET_SECONDS if stop.asked.is_set() else None)
-        except Empty:
-            heard = ""
+        # Never without an end: a signal just before the wait would be noticed only after it.
+        is_stopping = stop.asked.is_set()
+        heard = _heard(news, QUIET_SECONDS if is_stopping else LISTEN_SECONDS)
+        if is_stopping and not heard:
             for agent in agents:
                 agent.abort_claim()
         if heard == "signal" and stop.asked.is_set():
@@ -70,6 +71,13 @@ def _supervise(
         elif heard:  # a signal, or a lane that ended: alone it may not, so the others end too
             _ask_to_stop(lanes, by_signal=heard == "signal")
         stop.tick()
+
+
+def _heard(news: SimpleQueue[str], seconds: float) -> str:
+    try:
+        return news.get(timeout=seconds)
+    except Empty:
+        return ""
 
 
 def _ask_to_stop(lanes: Lanes, *, by_signal: bool) -> None:
@@ -92,49 +100,46 @@ def _heeding_signals(news: SimpleQueue[str]) -> Iterator[None]:
 
 
 def _run(lanes: Lanes, agent: Agent, turn: int) -> None:
-    backoff = Backoff(first=1.0, most=15.0)
+    stop, backoff = lanes.work.stop, Backoff(first=1.0, most=15.0)
     queues = _Turns(lanes.queues, turn)
-    while not lanes.work.stop.asked.is_set():
+    while not stop.asked.is_set():
         started = time.monotonic()
-        try:
-            claimed = _claim(lanes, agent, queues)
-        except GaveUp:
-            return
-        except Refused as refusal:
-            if refusal.status in ENDS_THE_WORKER:
-                raise
-            lanes.work.speaker.trouble(refusal.sentence)
-            backoff.pause(lanes.work.stop.asked)
-            continue
+        claimed = _claim_or_say_why_not(lanes, agent, queues)
         if claimed is not None:
-            backoff.reset()
             work_on(lanes.work, agent, claimed)
         if lanes.once:
-            _say_nothing_came(lanes, claimed)
+            if claimed is None and not stop.asked.is_set():
+                lanes.work.speaker.say("Nothing to do.")
             return
-        if claimed is None and time.monotonic() - started < min(1.0, lanes.wait_seconds / 2):
-            backoff.pause(lanes.work.stop.asked)  # the server would not let us wait: no busy loop
+        if claimed is None and time.monotonic() - started < QUICK_SECONDS:
+            backoff.pause(stop.asked)  # the server would not let us wait: no busy loop
+        else:
+            backoff.reset()
 
 
-def _say_nothing_came(lanes: Lanes, claimed: Claimed | None) -> None:
-    if claimed is None:
-        lanes.work.speaker.say("Nothing to do.")
+def _claim_or_say_why_not(lanes: Lanes, agent: Agent, queues: _Turns) -> Claimed | None:
+    try:
+        return _claim(lanes, agent, queues)
+    except GaveUp:
+        return None
+    except Refused as refusal:
+        if refusal.status in ENDS_THE_WORKER:
+            raise
+        lanes.work.speaker.trouble(refusal.sentence)
+        return None
 
 
 def _claim(lanes: Lanes, agent: Agent, queues: _Turns) -> Claimed | None:
-    lease = lanes.lease_seconds or agent.lease_seconds()
+    lease = agent.lease_seconds()
     if not queues.several:
-        return agent.claim_next(
-            queues.only, wait_seconds=lanes.wait_seconds, lease_seconds=lease
-        )
-    ends_at = time.monotonic() + lanes.wait_seconds
+        return agent.claim_next(queues.only, wait_seconds=WAIT_SECONDS, lease_seconds=lease)
+    ends_at = time.monotonic() + WAIT_SECONDS
     while True:
         for queue in queues.round():
             claimed = agent.claim_next(queue, wait_seconds=0, lease_seconds=lease)
             if claimed is not None:
                 return claimed
-        wait = min(TURN_SECONDS, lanes.wait_seconds)
-        claimed = agent.claim_next(queues.next(), wait_seconds=wait, lease_seconds=lease)
+        claimed = agent.claim_next(queues.next(), wait_seconds=TURN_SECONDS, lease_seconds=lease)
         if claimed is not None or not lanes.once or time.monotonic() >= ends_at:
             return claimed
 

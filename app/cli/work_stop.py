@@ -28,6 +28,11 @@ class Stop:
         """The grace is over now."""
         self._end_at(time.monotonic())
 
+    def abandon(self) -> None:
+        """Neither the commands nor the server are waited for any more."""
+        self.hurry()
+        self.given_up.set()
+
     def tick(self) -> None:
         """Give the server up once there was time enough to settle after the grace."""
         if time.monotonic() >= self._grace_ends + self._settle:
