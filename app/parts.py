@@ -47,13 +47,21 @@ def key_of(settings: Settings) -> bytes:
 
 
 @contextlib.contextmanager
-def open_database(urls: Urls, key: bytes, *, size: int = POOL_SIZE) -> Iterator[Database]:
+def open_database(
+    urls: Urls, key: bytes, *, size: int = POOL_SIZE, has_grouped_commit: bool = False
+) -> Iterator[Database]:
     """A pool, and the thread that tells other processes of changes; both end with the block."""
     notifier = Notifier(dial(urls.direct))
     notifier.start()
     pool = open_pool(urls.pooled, size=size, prepare=urls.prepares)
     try:
-        yield Database(pool=pool, feed=notifier, sealer=Sealer(key), counters=Counters())
+        yield Database(
+            pool=pool,
+            feed=notifier,
+            sealer=Sealer(key),
+            counters=Counters(),
+            has_grouped_commit=has_grouped_commit,
+        )
     finally:
         notifier.stop()
         pool.close(timeout=2.0)  # its threads may be waiting for a database that is gone

@@ -52,6 +52,7 @@ class Settings:
     dev_login: bool = False
     secret_key: bytes | None = field(default=None, repr=False)
     attempt_summary_from_result: bool = False
+    grouped_commit: bool = False
     retention_events_per_owner: int = 50_000
     retention_todos_per_owner: int = 50_000
     url: str | None = None
@@ -92,6 +93,7 @@ class Settings:
             dev_login=env.read("SWITCHBOARD_DEV_LOGIN", _switch, default=False),
             secret_key=env.read("SWITCHBOARD_SECRET_ENCRYPTION_KEY", parse_key, default=None),
             attempt_summary_from_result=summaries,
+            grouped_commit=env.read("SWITCHBOARD_GROUPED_COMMIT", _switch, default=False),
             retention_events_per_owner=events,
             retention_todos_per_owner=todos,
             url=env.read("SWITCHBOARD_URL", _base_url, default=None),

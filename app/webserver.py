@@ -51,7 +51,10 @@ class Site:
         """
         urls = parts.urls_of(self._settings)
         key = parts.key_of(self._settings)
-        database = self._closing.enter_context(parts.open_database(urls, key))
+        grouped = self._settings.grouped_commit
+        database = self._closing.enter_context(
+            parts.open_database(urls, key, has_grouped_commit=grouped)
+        )
         listener = Listener(dial(urls.direct))
         listener.start()
         self._closing.callback(listener.stop)

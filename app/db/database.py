@@ -56,6 +56,7 @@ class Database:
     sealer: Sealer
     counters: Counters
     memory: Memory = field(default_factory=Memory)
+    has_grouped_commit: bool = False
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[Connection]:

@@ -34,6 +34,24 @@ class Deadline:
         return max(int(self.left() * 1000), 1)
 
 
+class Turn:
+    """The one inside a gate."""
+
+    def __init__(self, gates: Gates, queue_id: int, turn: threading.Event) -> None:
+        self._gates = gates
+        self._queue_id = queue_id
+        self._turn = turn
+
+    @property
+    def has_waiter(self) -> bool:
+        """Whether somebody stands behind."""
+        return self._gates.has_waiter(self._queue_id)
+
+    def leave(self) -> None:
+        """Let the next one in before the block ends."""
+        self._gates.leave(self._queue_id, self._turn)
+
+
 class Gates:
     """The gates of one process. A threading.Semaphore would not do: it is not fair."""
 
@@ -42,8 +60,11 @@ class Gates:
         self._lines: dict[int, deque[threading.Event]] = {}
 
     @contextlib.contextmanager
-    def entered(self, queue_id: int, deadline: Deadline) -> Iterator[None]:
-        """Hold the queue's gate. Raises GateTimeout when the turn does not come in time."""
+    def entered(self, queue_id: int, deadline: Deadline) -> Iterator[Turn]:
+        """Hold the queue's gate. Raises GateTimeout when the turn does not come in time.
+
+        The one inside may leave before the block ends, once its locks are gone.
+        """
         turn = threading.Event()
         with self._lock:
             line = self._lines.setdefault(queue_id, deque())
@@ -53,18 +74,21 @@ class Gates:
         try:
             if not turn.wait(deadline.left()):
                 raise GateTimeout
-            yield
+            yield Turn(self, queue_id, turn)
         finally:
-            self._leave(queue_id, turn)
+            self.leave(queue_id, turn)
 
     def has_waiter(self, queue_id: int) -> bool:
         """Whether somebody stands behind the one inside."""
         with self._lock:
             return len(self._lines.get(queue_id, ())) > 1
 
-    def _leave(self, queue_id: int, turn: threading.Event) -> None:
+    def leave(self, queue_id: int, turn: threading.Event) -> None:
+        """Let the next one in; harmless when this turn has left already."""
         with self._lock:
-            line = self._lines[queue_id]
+            line = self._lines.get(queue_id)
+            if line is None or turn not in line:
+                return
             line.remove(turn)
             if line:
                 line[0].set()

@@ -10,20 +10,21 @@ from __future__ import annotations
 import contextlib
 import logging
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import psycopg
 from psycopg.rows import class_row
 
 from app.db import database
 from app.db.database import Connection, Database
-from app.db.gates import Deadline, GateTimeout
+from app.db.gates import Deadline, GateTimeout, Turn
 from app.db.sealing import token_hash
 from app.db.statements import load
-from app.domain.admission import UNAVAILABLE, Deferral, headroom
+from app.domain.admission import UNAVAILABLE, Deferral, Headroom, headroom
 from app.domain.errors import Conflict, NotFound, OutcomeUnknown
 from app.domain.policy import PolicyBroken
 from app.domain.todos import Todo
-from app.transactions import faults, looks, picking, replaying
+from app.transactions import barrier, faults, looks, picking, replaying
 from app.transactions.claims import Claimed, Claimer, Gone, Pick, Refused, leave_if, watched
 from app.transactions.looks import Look, Verdict
 from app.transactions.picking import Kind
@@ -40,6 +41,17 @@ FirstTrip = Callable[[Connection, Deadline], Look | None]
 
 class _WindowEnded(Exception):
     """The window ended between the charge and the commit."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Attempt:
+    db: Database
+    claimer: Claimer
+    queue_id: int
+    gone: Gone
+    look: FirstTrip
+    deadline: Deadline
+    turn: Turn
 
 
 def take_next(
@@ -83,10 +95,11 @@ def _turn(
 ) -> Claimed | Refused | None:
     deadline = Deadline()
     try:
-        with db.memory.gates.entered(queue_id, deadline):
+        with db.memory.gates.entered(queue_id, deadline) as turn:
+            attempt = _Attempt(db, claimer, queue_id, gone, look, deadline, turn)
             with contextlib.suppress(_WindowEnded):
-                return _attempt(db, claimer, queue_id, gone, look, deadline)
-            return _attempt(db, claimer, queue_id, gone, look, deadline)
+                return _run(attempt)
+            return _run(attempt)
     except GateTimeout:
         return _unjudged(db, queue_id, "gate_timeout")
     except psycopg.errors.LockNotAvailable:
@@ -101,37 +114,39 @@ def _turn(
         return _unjudged(db, queue_id, "database")
 
 
-def _attempt(
-    db: Database,
-    claimer: Claimer,
-    queue_id: int,
-    gone: Gone,
-    look: FirstTrip,
-    deadline: Deadline,
-) -> Claimed | Refused | None:
+def _run(attempt: _Attempt) -> Claimed | Refused | None:
+    db, claimer = attempt.db, attempt.claimer
     with db.section() as conn:
         if claimer.request.claim_key is not None:
-            looks.begin(conn, deadline)
+            looks.begin(conn, attempt.deadline)
             replayed = replaying.replay(db, conn, claimer)
             if replayed is not None:
                 return replayed
         with watched(claimer, conn):
-            seen = look(conn, deadline)
+            seen = attempt.look(conn, attempt.deadline)
         if seen is None:
             return None
         if not seen.is_claimable:
             raise Conflict("The todo is not claimable now.")
-        verdict = looks.judge(db, conn, queue_id, seen)
+        verdict = looks.judge(db, conn, attempt.queue_id, seen)
         if isinstance(verdict.decision, Deferral):
             return Refused(verdict.decision)
-        leave_if(gone)
-        pick, used = _write(db, conn, claimer, seen, verdict)
-        with database.committed():
-            return _answer(db, conn, claimer, pick, verdict, seen, used)
+        leave_if(attempt.gone)
+        # A lone caller gains nothing by sharing a flush.
+        is_grouped = db.has_grouped_commit and attempt.turn.has_waiter
+        pick, used = _write(db, conn, claimer, seen, verdict, is_grouped=is_grouped)
+        attempt.turn.leave()
+        return _answer(db, conn, claimer, pick, verdict, seen, used, is_grouped=is_grouped)
 
 
 def _write(
-    db: Database, conn: Connection, claimer: Claimer, seen: Look, verdict: Verdict
+    db: Database,
+    conn: Connection,
+    claimer: Claimer,
+    seen: Look,
+    verdict: Verdict,
+    *,
+    is_grouped: bool,
 ) -> tuple[Pick, int | None]:
     """Claim, charge, guard and COMMIT in one trip; a failed statement skips the COMMIT."""
     span = verdict.span
@@ -149,6 +164,8 @@ def _write(
     charges = conn.cursor()
     try:
         with conn.pipeline():
+            if is_grouped:
+                conn.execute(barrier.defer_flush())
             todos.execute(picking.SQL["claim_locked"], params)
             if span is not None:
                 charges.execute(SQL["charge_window"], params)
@@ -182,18 +199,36 @@ def _answer(
     verdict: Verdict,
     seen: Look,
     used: int | None,
+    *,
+    is_grouped: bool,
 ) -> Claimed:
-    """After the commit: count, tell, and say what is left (R42)."""
+    """After the commit: flush if that is still owed, count, tell, and say what is left (R42)."""
+    try:
+        if is_grouped:
+            barrier.flush(conn)
+    finally:
+        # The claim stands also when its flush is uncertain, so it is counted (claim.md, 7).
+        _count(db, pick, is_charged=used is not None)
+    with database.committed():
+        faults.forget(db, conn, pick.todo.queue_id)
+        left = _headroom(conn, pick, verdict, seen, used)
+        return replaying.described(db, conn, claimer, pick, left)
+
+
+def _count(db: Database, pick: Pick, *, is_charged: bool) -> None:
     replaying.count(db, pick)
-    if used is not None:
+    if is_charged:
         db.counters.add("switchboard_admission_charged_total", queue=pick.todo.queue_name)
-    faults.forget(db, conn, pick.todo.queue_id)
-    left = None
-    if verdict.policy is not None:
-        in_flight = _in_flight(conn, pick) if seen.in_flight is None else seen.in_flight + 1
-        resets_at = verdict.span.ends_at if verdict.span else None
-        left = headroom(verdict.policy, in_flight, used, resets_at)
-    return replaying.described(db, conn, claimer, pick, left)
+
+
+def _headroom(
+    conn: Connection, pick: Pick, verdict: Verdict, seen: Look, used: int | None
+) -> Headroom | None:
+    if verdict.policy is None:
+        return None
+    in_flight = _in_flight(conn, pick) if seen.in_flight is None else seen.in_flight + 1
+    resets_at = verdict.span.ends_at if verdict.span else None
+    return headroom(verdict.policy, in_flight, used, resets_at)
 
 
 def _in_flight(conn: Connection, pick: Pick) -> int:

@@ -17,7 +17,7 @@ from app.domain.callers import Endpoint, Human
 from app.domain.errors import Forbidden, NotFound
 from app.domain.todos import is_todo_id
 from app.reads.grants import granted_queues, named_queue
-from app.transactions import admitting, faults, picking, refusals
+from app.transactions import admitting, barrier, faults, picking, refusals
 from app.transactions.claims import (
     Claimed,
     Claimer,
@@ -55,10 +55,11 @@ def claim_next(
         return Search(db=db, claimer=claimer, queue_id=None, gone=gone).run()
     with db.reading() as conn:
         queue_id = named_queue(conn, endpoint, queue)
-    replayed = picking.replay(db, claimer)
-    if replayed is not None:
-        return replayed
-    return Search(db=db, claimer=claimer, queue_id=queue_id, gone=gone).run()
+    answer: Claimed | NothingClaimed | None = picking.replay(db, claimer)
+    if answer is None:
+        answer = Search(db=db, claimer=claimer, queue_id=queue_id, gone=gone).run()
+    _put_on_disk(db, answer)
+    return answer
 
 
 def claim(
@@ -98,10 +99,18 @@ def _claim_one(
     if not candidate.has_policy:
         claimed = picking.take(db, claimer, todo_id, gone)
         if claimed is not None:
+            _put_on_disk(db, claimed)
             return claimed
     answer = admitting.take(db, claimer, candidate.queue_id, todo_id, gone)
     if isinstance(answer, Refused):
         name = candidate.name
         refusals.count(db, claimer, candidate.queue_id, name, answer.deferral)
         raise faults.refusal(db, candidate.queue_id, answer.deferral)
+    _put_on_disk(db, answer)
     return answer
+
+
+def _put_on_disk(db: Database, answer: Claimed | NothingClaimed) -> None:
+    """A claim that is answered again may not be flushed yet, with grouped commit (R61)."""
+    if isinstance(answer, Claimed) and answer.is_replay:
+        barrier.flush_for_replay(db)

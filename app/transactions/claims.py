@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import Protocol
 from uuid import UUID
 
+from app.db.cancelling import Watcher as Watcher
+from app.db.cancelling import cancelled_by
 from app.db.database import Connection, Params
 from app.domain.admission import Deferral, Headroom, Waiting
 from app.domain.callers import Endpoint, Human
@@ -16,13 +17,6 @@ from app.domain.todos import Attempt, Todo, clean_claimant, lease_seconds
 
 Gone = Callable[[], bool]
 """Says whether the client that asked has left (R12)."""
-
-
-class Watcher(Protocol):
-    """Cancels a statement whose client has left, while armed and never after (R12)."""
-
-    def watching(self, cancel: Callable[[], None]) -> AbstractContextManager[None]:
-        """Inside the block `cancel` may be called, once; past it no call is under way."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +47,7 @@ class Claimed:
     prior_attempts: tuple[Attempt, ...]
     lease_token: str | None
     admission: Headroom | None = None
+    is_replay: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,5 +141,4 @@ def leave_if(gone: Gone) -> None:
 
 def watched(claimer: Claimer, conn: Connection) -> AbstractContextManager[None]:
     """Around the waits of a claim: a client that leaves has its statement cancelled (R12)."""
-    watcher = claimer.request.watcher
-    return watcher.watching(conn.cancel_safe) if watcher else nullcontext()
+    return cancelled_by(claimer.request.watcher, conn)

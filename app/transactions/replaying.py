@@ -46,7 +46,9 @@ def replay(db: Database, conn: Connection, claimer: Claimer) -> Claimed | None:
     token = _lease_token(db, claimer, todo, facts.seq) if facts.is_fenced else None
     answer = _claimed(conn, todo, token, facts.seq, None)
     # Last, because a policy that cannot be read fails the transaction, which has nothing to keep.
-    return dataclasses.replace(answer, admission=_headroom_now(conn, todo))
+    return dataclasses.replace(
+        answer, admission=_headroom_now(conn, todo), is_replay=True
+    )
 
 
 def fenced(db: Database, conn: Connection, claimer: Claimer, pick: Pick) -> Claimed:
