@@ -58,9 +58,9 @@ def _last_label(window: Window, step: timedelta, local: datetime) -> datetime:
 
 @lru_cache(maxsize=1024)
 def _anchor(window: Window) -> datetime:
+    # Any one label will do, as the others are whole steps away: so of an hour's start only the
+    # minute counts (R20).
     hour, minute = (int(part) for part in window.start.split(":"))
-    if window.period == "hour":
-        hour = 0  # only the minute counts (R20)
     days = WEEKDAYS.index(window.weekday) if window.weekday is not None else 0
     return _A_MONDAY + timedelta(days=days, hours=hour, minutes=minute)
 

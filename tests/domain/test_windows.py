@@ -86,6 +86,16 @@ def test_the_repeated_hour_is_one_window_of_two_hours(
     assert set(lengths.values()) == {HOUR}
 
 
+@pytest.mark.rule("R21")
+def test_a_clock_put_back_before_a_label_that_has_begun_stays_in_its_window() -> None:
+    hourly = Window("hour", LA, "00:30")
+    ten_past_one_again = datetime(2026, 11, 1, 9, 10, tzinfo=UTC)
+
+    assert window_at(hourly, ten_past_one_again) == Span(
+        datetime(2026, 11, 1, 8, 30, tzinfo=UTC), datetime(2026, 11, 1, 10, 30, tzinfo=UTC)
+    )
+
+
 @pytest.mark.parametrize(
     ("minute", "short"), [("00", [30]), ("15", [45, 45]), ("30", [30]), ("45", [30])]
 )
