@@ -171,7 +171,7 @@ def _http_claim(task: Task) -> Call:
     return claim
 
 
-@lru_cache(maxsize=1)
+@lru_cache(maxsize=8)
 def _database(url: str) -> Database:
     return database_over(open_pool(url, size=POOL_SIZE, prepare=True))
 

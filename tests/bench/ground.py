@@ -6,7 +6,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import psycopg
@@ -27,30 +27,25 @@ RETENTION = {"SWITCHBOARD_RETENTION_TODOS_PER_OWNER": "100000000",
 
 
 @dataclass(frozen=True, slots=True)
-class Ground:
-    """A database with one endpoint whose queue is filled, and a server on it."""
+class Place:
+    """A database with one endpoint, whose queue is filled, among ten others."""
 
+    name: str
     url: str
     endpoint: Endpoint
     queue_id: int
-    server_url: str
     token: str
     others: list[tuple[Endpoint, int]]
     conn: psycopg.Connection[tuple[object, ...]]
 
-    def where(self) -> dict[str, object]:
+    def where(self, server_url: str = "") -> dict[str, object]:
         """What a caller's task needs to know."""
         return {"database_url": self.url, "endpoint": self.endpoint, "token": self.token,
-                "server_url": self.server_url}
+                "server_url": server_url}
 
     def fill(self, pending: int) -> None:
-        """Brings the queue to exactly `pending` pending todos and nothing in flight."""
-        self._put_back()
-        self.conn.execute(
-            "delete from todos where id in (select id from todos where state = 'pending' "
-            "and queue_id = %(queue)s order by created_at, id offset %(kept)s)",
-            {"queue": self.queue_id, "kept": pending})
-        self._insert(pending - self._pending(), "pending")
+        """Adds pending todos to the endpoint's queue."""
+        self._insert(pending, "pending")
         self._settle()
 
     def fill_terminal(self) -> None:
@@ -62,20 +57,17 @@ class Ground:
 
     def reset(self) -> None:
         """Puts what a sample claimed back, so that the next one finds what this one found."""
-        self._put_back()
+        self.conn.execute("truncate todo_attempts")
+        self.conn.execute(
+            "update todos set state = 'pending', owner = null, lease_expires_at = null, "
+            "attempt = 0, attempts_total = 0, claimed_at = null, claimed_by_endpoint_id = null "
+            "where queue_id = %(queue)s and state = 'claimed'", {"queue": self.queue_id})
         self.conn.execute("vacuum todos, bench_rows")
 
     def _settle(self) -> None:
         """Vacuums and analyses, as autovacuum would have by the time it matters."""
         self.conn.execute("vacuum (analyze) todos, todo_attempts, bench_rows")
         self.conn.execute("checkpoint")
-
-    def _put_back(self) -> None:
-        self.conn.execute("truncate todo_attempts")
-        self.conn.execute(
-            "update todos set state = 'pending', owner = null, lease_expires_at = null, "
-            "attempt = 0, attempts_total = 0, claimed_at = null, claimed_by_endpoint_id = null "
-            "where queue_id = %(queue)s and state = 'claimed'", {"queue": self.queue_id})
 
     def _insert(self, number: int, state: str) -> None:
         self.conn.execute(
@@ -98,49 +90,65 @@ class Ground:
             "from generate_series(1, %(number)s) n",
             {"queue": queue_id, "endpoint": endpoint.id, "number": number})
 
-    def _pending(self) -> int:
-        row = self.conn.execute(
-            "select count(*) from todos where state = 'pending' and queue_id = %(queue)s",
-            {"queue": self.queue_id}).fetchone()
-        assert row is not None
-        return int(str(row[0]))
+
+class Ground:
+    """One durable cluster and the places on it."""
+
+    def __init__(self, databases: Databases, folder: Path) -> None:
+        """Use ground() instead."""
+        self._databases = databases
+        self._folder = folder
+
+    def place(self, name: str) -> Place:
+        """A migrated database with its endpoints, and no todos yet."""
+        url = self._databases.create(name)
+        assert_durable(url)
+        make = Make(url)
+        endpoint = make.endpoint()
+        others = [(other, int(make.queue_id(other)))
+                  for other in (make.endpoint() for _ in range(OTHERS))]
+        make.run("create table bench_rows (id int primary key, n bigint not null)")
+        make.run("insert into bench_rows select n, 0 from generate_series(1, %s) n",
+                 CALLERS_AT_MOST + 2)
+        queue_id, token = int(make.queue_id(endpoint)), make.credential(endpoint)
+        make.close()
+        return Place(name, url, endpoint, queue_id, token, others, _filler(url))
+
+    def clone(self, place: Place, name: str) -> Place:
+        """A copy of a place nobody is connected to any more."""
+        place.conn.close()
+        url = self._databases.create(name, template=place.name)
+        return replace(place, name=name, url=url, conn=_filler(url))
+
+    @contextmanager
+    def server(self, place: Place) -> Iterator[str]:
+        """The URL of a real server on a place's database."""
+        with opened(place.url) as database:
+            fleet = Fleet(Fresh(place.url, database), self._folder)
+            try:
+                yield fleet.add(**RETENTION).url
+            finally:
+                fleet.close()
 
 
 @contextmanager
 def ground() -> Iterator[Ground]:
-    """A durable cluster with one migrated database, one endpoint and one server; then nothing."""
+    """A durable cluster with a migrated template; then nothing."""
     home, folder = new_home(), Path(tempfile.mkdtemp(prefix="sbbench-"))
     cluster = make_cluster(home, DURABLE)
     try:
         cluster.start()
         databases = Databases(cluster.dsn(ANY))
         databases.make_template()
-        url = databases.create("bench")
-        assert_durable(url)
-        with opened(url) as database:
-            fleet = Fleet(Fresh(url, database), folder)
-            try:
-                yield from _with_server(fleet)
-            finally:
-                fleet.close()
+        yield Ground(databases, folder)
     finally:
         cluster.stop("immediate")
         shutil.rmtree(home, ignore_errors=True)
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _with_server(fleet: Fleet) -> Iterator[Ground]:
-    make: Make = fleet.make
-    endpoint = make.endpoint()
-    queue_id = make.queue_id(endpoint)
-    others = [(other, int(make.queue_id(other))) for other in (
-        make.endpoint() for _ in range(OTHERS))]
-    make.run("create table bench_rows (id int primary key, n bigint not null)")
-    make.run("insert into bench_rows select n, 0 from generate_series(1, %s) n",
-             CALLERS_AT_MOST + 2)
-    server = fleet.add(**RETENTION)
-    with psycopg.connect(fleet.database_url, autocommit=True) as conn:
-        # Rows come in by the million, all of one queue that exists: no check per row.
-        conn.execute("set session_replication_role = replica")
-        yield Ground(fleet.database_url, endpoint, int(queue_id), server.url,
-                     make.credential(endpoint), others, conn)
+def _filler(url: str) -> psycopg.Connection[tuple[object, ...]]:
+    conn = psycopg.connect(url, autocommit=True)
+    # Rows come in by the million, all of queues that exist: no check per row.
+    conn.execute("set session_replication_role = replica")
+    return conn

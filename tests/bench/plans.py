@@ -12,7 +12,7 @@ from psycopg import sql
 from app.data import data
 from app.db.statements import load
 from app.domain.callers import Endpoint
-from tests.bench.ground import Ground
+from tests.bench.ground import Place
 
 MAY_READ = {
     "peek_heads": {"todos_pending", "todos_due"},
@@ -23,12 +23,12 @@ MAY_READ = {
 KEY = "todos_pkey"
 
 
-def plans(ground: Ground) -> Iterator[tuple[str, set[str], list[str]]]:
+def plans(place: Place) -> Iterator[tuple[str, set[str], list[str]]]:
     """(statement, indexes of todos it reads, its plan in short) for each step of a claim."""
     for name in MAY_READ:
         for _ in range(2):  # the first run of a session reads catalogs as well
-            with ground.conn.transaction(force_rollback=True):
-                found = _explain(ground.conn, name, ground.endpoint, ground.queue_id)
+            with place.conn.transaction(force_rollback=True):
+                found = _explain(place.conn, name, place.endpoint, place.queue_id)
         yield name, *found
 
 

@@ -124,9 +124,9 @@ class Databases:
         self._admin("create database {}", TEMPLATE)
         migrate.migrate(self.url(TEMPLATE))
 
-    def create(self, name: str) -> str:
-        """Clones the template and returns the clone's URL."""
-        self._admin("create database {} template {}", name, TEMPLATE)
+    def create(self, name: str, *, template: str = TEMPLATE) -> str:
+        """Clones the migrated template, or another, and returns the clone's URL."""
+        self._admin("create database {} template {}", name, template)
         return self.url(name)
 
     def drop(self, name: str) -> None:
