@@ -14,7 +14,7 @@ from app.domain.errors import InvalidArgument
 from app.domain.values import Json
 from app.edge import client
 from app.edge.bodies import json_body
-from app.edge.deps import endpoint
+from app.edge.deps import endpoint, state
 from app.edge.identify import identify_endpoint
 
 BODY_LIMIT_BYTES = 1024 * 1024
@@ -45,6 +45,7 @@ def call_verb(name: str) -> ResponseReturnValue:
     call = Call(
         endpoint=endpoint(),
         gone=client.watcher(request.environ),
+        watcher=state().watchtower.over(request.environ),
         claim_key=_claim_key(verb),
     )
     return jsonify(verb.run(call, raw))

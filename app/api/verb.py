@@ -10,6 +10,7 @@ from app.api import arguments
 from app.api.arguments import A, Arguments
 from app.domain.callers import Endpoint
 from app.domain.values import Json
+from app.transactions.claims import Watcher
 
 Body: TypeAlias = "dict[str, Json]"
 
@@ -18,12 +19,14 @@ Body: TypeAlias = "dict[str, Json]"
 class Call:
     """One call of a verb, as a surface hands it down.
 
-    `gone` says whether the client has left; a claim asks it right before its commit (R12).
+    `gone` says whether the client has left; a claim asks it right before its commit, and has its
+    locks watched by `watcher` meanwhile (R12).
     `claim_key` is the Idempotency-Key of a claim (R61); other verbs never look at it.
     """
 
     endpoint: Endpoint
     gone: Callable[[], bool]
+    watcher: Watcher | None = None
     claim_key: str | None = None
     session: str | None = None
 
