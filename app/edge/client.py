@@ -57,5 +57,6 @@ def _peek(connection: socket.socket) -> bytes | None:
 
 
 def socket_of(environ: Mapping[str, object]) -> socket.socket | None:
+    """The client's connection, None under any server but gunicorn."""
     found = environ.get(_GUNICORN)
     return found if isinstance(found, socket.socket) else None
