@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.cli.jsontext import escape, parse_one, reindent
@@ -17,6 +17,7 @@ VALUES = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(VALUES)
 def test_reindented_json_says_the_same(value: object) -> None:
     spelled = json.dumps(value), json.dumps(value, ensure_ascii=False), json.dumps(value, indent=7)
@@ -24,6 +25,7 @@ def test_reindented_json_says_the_same(value: object) -> None:
         assert json.loads(reindent(text)) == json.loads(text)
 
 
+@settings(deadline=None)
 @given(VALUES)
 def test_reindenting_twice_changes_nothing_more(value: object) -> None:
     once = reindent(json.dumps(value))

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import io
+from dataclasses import replace
+
+import click
 import pytest
 
-from app.cli.output import facts, table, word
+from app.cli import Host, switchboard
+from app.cli.output import colourful, facts, table, word
 from tests.cli.conftest import Cli
 from tests.cli.fake import FakeServer, Reply, ok
 
@@ -75,3 +80,34 @@ def test_nothing_is_coloured_when_piped(cli: Cli, fake: FakeServer) -> None:
     fake.script = lambda _: ok(endpoints=[{"slug": "a", "state": "active", "queues": ["q"]}])
 
     assert "\x1b" not in cli("endpoints").out
+
+
+class Terminal(io.StringIO):
+    """A stream that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(
+    ("environment", "coloured"),
+    [({}, True), ({"NO_COLOR": "1"}, False), ({"NO_COLOR": ""}, True), ({"TERM": "dumb"}, False)],
+)  # fmt: skip
+def test_colour_is_for_terminals_that_want_it(
+    environment: dict[str, str], host: Host, *, coloured: bool
+) -> None:
+    with click.Context(switchboard, obj=replace(host, environment=environment)):
+        assert colourful(Terminal()) is coloured
+        assert not colourful(io.StringIO())
+
+
+def test_colour_does_not_move_a_column(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [("done", "x"), ("claimed", "y")]
+    plain = table(("STATE", "B"), rows, hint="-")
+
+    with click.Context(switchboard, obj=host):
+        monkeypatch.setattr("sys.stdout", Terminal())
+        coloured = table(("STATE", "B"), rows, hint="-")
+
+    assert coloured != plain
+    assert [click.unstyle(line) for line in coloured] == plain

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import click
 import pytest
@@ -113,6 +117,19 @@ def test_completion_prints_a_script_for_the_shell(shell: str, cli: Cli) -> None:
     assert "_SWITCHBOARD_COMPLETE" in ran.out
 
 
+def test_the_shell_is_told_the_words_that_fit(cli: Cli, monkeypatch: pytest.MonkeyPatch,
+                                              capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("_SWITCHBOARD_COMPLETE", "bash_complete")
+    monkeypatch.setenv("COMP_WORDS", "switchboard endpoint re")
+    monkeypatch.setenv("COMP_CWORD", "2")
+
+    with pytest.raises(SystemExit) as ended:
+        cli()
+
+    assert ended.value.code == 0
+    assert capsys.readouterr().out == "plain,revoke\n"
+
+
 def test_completion_of_another_shell_is_usage(cli: Cli) -> None:
     assert cli("completion", "tcsh").code == 2
 
@@ -137,3 +154,17 @@ def test_an_interrupt_ends_with_one_and_no_trace(cli: Cli) -> None:
 
     assert (ran.code, ran.out) == (1, "")
     assert "Traceback" not in ran.err
+
+
+def test_a_reader_that_left_is_no_trace() -> None:
+    script = "from app.server import main; import sys; sys.exit(main(['completion', 'bash']))"
+    read_end, write_end = os.pipe()
+    os.close(read_end)
+
+    ran = subprocess.run(
+        [sys.executable, "-c", script], stdout=write_end, stderr=subprocess.PIPE, check=False,
+        cwd=Path(__file__).parents[2], timeout=60,
+    )  # fmt: skip
+    os.close(write_end)
+
+    assert (ran.returncode, ran.stderr) == (1, b"")
