@@ -15,6 +15,8 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
+import psutil
+
 from app.binaries import find_binaries, reachable
 from app.children import Account, account_named
 from app.embedded import Cluster
@@ -77,11 +79,11 @@ def keep(home: Path, guarded_pid: int) -> None:
 
 
 def _alive(pid: int) -> bool:
+    """Whether the process runs; one that ended and was not reaped yet does not."""
     try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
         return False
-    return True
 
 
 def _account() -> Account | None:
