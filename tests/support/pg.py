@@ -270,8 +270,10 @@ def fresh_database(fast_cluster: Databases, worker_id: str) -> Iterator[Fresh]:
 
 
 @pytest.fixture(scope="session")
-def _durable_session() -> Iterator[Cluster]:
-    home = new_home()
+def _durable_session(worker_id: str) -> Iterator[Cluster]:
+    home = Path(os.environ[HOME]) / f"durable-{worker_id}"  # goes with the run's folder
+    home.mkdir()
+    home.chmod(0o711)
     cluster = make_cluster(home, DURABLE)
     cluster.start()
     Databases(cluster.dsn(ANY)).make_template()
