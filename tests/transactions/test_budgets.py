@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 from datetime import UTC, datetime, timedelta
 
 import psycopg
 import pytest
 
 from app.db.database import Database
-from app.domain.errors import Conflict, Deferred
+from app.db.memory import Memory
+from app.domain.errors import Conflict, Deferred, Unavailable
 from app.transactions import claiming, settling
 from app.transactions.claims import Claimed, ClaimRequest, NothingClaimed
 from app.transactions.settling import Settlement
@@ -31,6 +33,18 @@ def reasons(answer: NothingClaimed) -> list[tuple]:
 
 def used(make: Make) -> int:
     return make.value("select coalesce(sum(used), 0)::int from admission_windows")
+
+
+def marks_differ(make: Make) -> list[tuple]:
+    """Windows whose used differs from the attempts marked as charged there (R62)."""
+    return make.rows("""
+        select coalesce(w.policy_id, a.policy_id), w.used, a.marked
+          from admission_windows w
+          full join (select charged_policy_id as policy_id, charged_window_start as window_start,
+                            count(*)::int as marked
+                       from todo_attempts where charged_policy_id is not null
+                      group by 1, 2) a using (policy_id, window_start)
+         where w.used is distinct from a.marked""")
 
 
 @pytest.mark.req("REQ-1", "A daily budget")
@@ -412,6 +426,139 @@ def test_fifty_callers_at_a_limit_of_ten_make_exactly_ten_claims(
     assert all(answer.deferred for answer in answers if isinstance(answer, NothingClaimed))
     assert make.value("select count(*) from todos where state = 'claimed'") == 10
     assert used(make) == (10 if "max_claims_per_window" in policy else 0)
+
+
+@pytest.mark.rule("R2: the database alone keeps the limit, gates only save connections")
+@pytest.mark.parametrize("policy", [{"max_claims_per_window": 10}, {"max_in_flight": 10}])
+def test_the_limit_holds_among_callers_that_share_no_gate(
+    db: Database, make: Make, policy: dict
+) -> None:
+    endpoint = make.endpoint()
+    make.policy(make.queue_id(endpoint), **policy)
+    for _ in range(40):
+        make.todo(endpoint)
+    apart = [dataclasses.replace(db, memory=Memory()) for _ in range(12)]
+
+    for _ in range(3):
+        answers = all_returned(together(12, lambda n: take(apart[n], endpoint)))
+        assert all(isinstance(a, Claimed) or a.deferred for a in answers)
+
+    assert make.value("select count(*) from todos where state = 'claimed'") == 10
+    assert make.value("select count(*) from todo_attempts") == 10
+    assert marks_differ(make) == []
+
+
+@pytest.mark.rule("R3: the locked row's cap is counted to, not a remembered one")
+def test_a_raised_cap_is_counted_in_full(db: Database, make: Make) -> None:
+    endpoint = make.endpoint()
+    make.policy(make.queue_id(endpoint), max_in_flight=5)
+    for _ in range(12):
+        make.todo(endpoint)
+    assert sum(isinstance(take(db, endpoint), Claimed) for _ in range(6)) == 5
+    make.run("update admission_policies set max_in_flight = 10, revision = revision + 1")
+
+    assert sum(isinstance(take(db, endpoint), Claimed) for _ in range(7)) == 5
+
+
+@pytest.mark.rule("R7: a head hidden by another's lock is waited for, never called empty")
+def test_a_caller_that_finds_every_row_locked_waits_for_the_head(
+    db: Database, make: Make, db_url: str
+) -> None:
+    endpoint = make.endpoint()
+    make.policy(make.queue_id(endpoint), max_claims_per_window=10)
+    todo = make.todo(endpoint)
+    with psycopg.connect(db_url) as holder:
+        holder.execute("select 1 from todos for update")
+
+        def act(number: int) -> object:
+            if number == 0:
+                return take(db, endpoint)
+            make.wait_until_blocked()
+            return holder.rollback()
+
+        claimed, _ = all_returned(together(2, act))
+
+    assert isinstance(claimed, Claimed)
+    assert claimed.todo.id == str(todo)
+
+
+@pytest.mark.rule("R10: a policy deleted while a claim waits for it: no policy, not charged")
+def test_a_policy_deleted_during_the_wait_is_no_policy(
+    db: Database, make: Make, db_url: str
+) -> None:
+    endpoint = make.endpoint()
+    make.policy(make.queue_id(endpoint), max_claims_per_window=1)
+    make.todo(endpoint)
+    with psycopg.connect(db_url) as holder:
+        holder.execute("update admission_policies set deleted_at = clock()")
+
+        def act(number: int) -> object:
+            if number == 0:
+                return take(db, endpoint)
+            make.wait_until_blocked()
+            return holder.commit()
+
+        claimed, _ = all_returned(together(2, act))
+
+    assert claimed.admission is None
+    assert used(make) == 0
+    assert make.value("select charged_policy_id from todo_attempts") is None
+
+
+@pytest.mark.rule("R12: a client that is gone is neither admitted nor charged")
+def test_a_gone_client_is_not_charged(db: Database, make: Make) -> None:
+    endpoint = make.endpoint()
+    make.policy(make.queue_id(endpoint), max_claims_per_window=5)
+    todo = make.todo(endpoint)
+
+    for attempt in (
+        lambda: claiming.claim_next(db, endpoint, None, PLAIN, gone=lambda: True),
+        lambda: claiming.claim(db, endpoint, str(todo), PLAIN, gone=lambda: True),
+    ):
+        with pytest.raises(Unavailable):
+            attempt()
+
+    assert used(make) == 0
+    assert make.value("select count(*) from admission_faults") == 0
+    assert make.value("select state from todos") == "pending"
+
+
+@pytest.mark.rule("R38: one refusal per call and queue, however often the call looks")
+def test_a_refusal_is_counted_once_per_call(db: Database, make: Make) -> None:
+    endpoint = make.endpoint(queues=("a", "b", "idle"))
+    for name in ("a", "b", "idle"):
+        make.policy(make.queue_id(endpoint, name), max_in_flight=0)
+    make.todo(endpoint, "a")
+    make.todo(endpoint, "b")
+    request = ClaimRequest()
+
+    for _ in range(3):
+        claiming.claim_next(db, endpoint, None, request, gone=lambda: False)
+
+    counted = {name: db.counters.value("switchboard_admission_refusals_total", queue=name,
+                                       reason="paused") for name in ("a", "b", "idle")}
+    assert counted == {"a": 1, "b": 1, "idle": 0}
+
+
+@pytest.mark.rule("R62: every charge is marked on its attempt, and only those")
+def test_charges_and_marks_agree_under_changing_policies(db: Database, make: Make) -> None:
+    endpoint = make.endpoint()
+    policy = make.policy(make.queue_id(endpoint), max_claims_per_window=50)
+    for _ in range(6):
+        make.todo(endpoint)
+    first, second = take(db, endpoint), take(db, endpoint)
+    settling.release(db, endpoint, first.todo.id, Settlement())
+    make.run("update admission_policies set max_claims_per_window = null, max_in_flight = 9")
+    uncharged = take(db, endpoint)
+    make.run("update admission_policies set max_claims_per_window = 3, window_period = 'hour'")
+    take(db, endpoint)
+    make.run("update admission_policies set window_period = 'day', deleted_at = clock()")
+    take(db, endpoint)
+
+    assert (second.admission.used, uncharged.admission.used) == (2, None)
+    assert marks_differ(make) == []
+    assert make.value("select count(*) from todo_attempts where charged_policy_id = %s",
+                      policy) == 3
 
 
 @pytest.mark.rule("R13: a queue without a policy touches no admission table")
