@@ -1,0 +1,30 @@
+"""What the races share: a pair of servers that their tests take turns on."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+
+import pytest
+
+from tests.support.pg import Databases, Fresh, opened
+from tests.support.servers import Fleet
+
+_numbers = itertools.count(1)
+
+
+@pytest.fixture(scope="package")
+def pair(
+    fast_cluster: Databases, worker_id: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Fleet]:
+    """Two servers on one database for all races: each test makes endpoints of its own."""
+    name = f"pair_{worker_id}_{next(_numbers)}"
+    url = fast_cluster.create(name)
+    with opened(url) as db:
+        fleet = Fleet(Fresh(url, db), tmp_path_factory.mktemp("pair"))
+        try:
+            fleet.add_together(2)
+            yield fleet
+        finally:
+            fleet.close()
+    fast_cluster.drop(name)
