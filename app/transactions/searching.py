@@ -21,7 +21,7 @@ from app.transactions import admitting, picking, refusals
 from app.transactions.claims import Claimed, Claimer, Gone, NothingClaimed, Refused
 from app.transactions.picking import Kind
 
-SQL = load("claiming")
+SQL = load("searching")
 
 
 @dataclass(frozen=True, slots=True)
