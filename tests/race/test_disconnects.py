@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import random
 import socket
 import threading
 import uuid
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 import psycopg
@@ -17,7 +19,7 @@ from app.domain.callers import Endpoint
 from tests.support.make import Make, TodoId
 from tests.support.race import all_returned, together
 from tests.support.rounds import rounds
-from tests.support.servers import Fleet, HttpCaller, agent
+from tests.support.servers import Answer, Fleet, HttpCaller, agent
 from tests.support.wait import wait_for
 
 pytestmark = pytest.mark.race
@@ -25,6 +27,7 @@ pytestmark = pytest.mark.race
 PLAIN = ("a", "b", "c")  # claimed by id, blocked on the todo
 BUDGETED = ("x", "y", "z")  # claimed as the next one, blocked on the policy
 AT_ONCE = len(PLAIN) + len(BUDGETED)  # fewer than the 8 connections of one worker
+PATIENT = 12  # with those who hang up, more than the 16 connections of both workers
 DISCONNECTS = rounds(500, 10_000)
 
 
@@ -71,6 +74,7 @@ class Scene:
     make: Make
     endpoint: Endpoint
     token: str
+    patient: Endpoint
     neighbours: Neighbours
 
     def todos(self) -> list[TodoId]:
@@ -86,6 +90,14 @@ class Scene:
         return int(str(self.make.value(
             "select count(*) from pg_stat_activity where %s = any(pg_blocking_pids(pid))",
             holder.info.backend_pid)))
+
+    @contextlib.contextmanager
+    def holding(self, todos: Sequence[TodoId]) -> Iterator[psycopg.Connection]:
+        """A connection that holds what claims of `todos` wait for."""
+        with psycopg.connect(self.fleet.database_url) as holder:
+            self.lock(holder, todos)
+            yield holder
+            holder.rollback()
 
     def lock(self, holder: psycopg.Connection, todos: Sequence[TodoId]) -> None:
         holder.execute("select 1 from todos where id = any(%s) order by id for update",
@@ -104,6 +116,40 @@ class Scene:
         return raw
 
 
+class Patient:
+    """Claims that wait for other todos on whatever connections come free, and must get them.
+
+    With those who hang up they are more than the connections of a worker, so a connection goes
+    from hand to hand without rest: a cancel that came late would hit one of these.
+    """
+
+    def __init__(self, scene: Scene) -> None:
+        self._scene = scene
+        self._todos = [scene.make.todo(scene.patient) for _ in range(PATIENT)]
+        self._caller = agent(scene.fleet[0].url, scene.make.credential(scene.patient))
+        self._keeper = psycopg.connect(scene.fleet.database_url)
+        self._answers: list[Future[Answer]] = []
+
+    def __enter__(self) -> Patient:
+        self._keeper.execute("select 1 from todos where id = any(%s) order by id for update",
+                             ([str(todo) for todo in self._todos],))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._keeper.close()
+
+    def ask(self, threads: ThreadPoolExecutor) -> None:
+        self._answers = [threads.submit(self._caller.call, "claim", id=str(todo))
+                         for todo in self._todos]
+
+    def statuses(self) -> list[int]:
+        """Lets them have their todos, once as many wait as one worker has connections."""
+        wait_for(lambda: self._scene.blocked_by(self._keeper) >= 8 or any(
+            answer.done() for answer in self._answers), 10)
+        self._keeper.rollback()
+        return [answer.result(30).status for answer in self._answers]
+
+
 @pytest.fixture
 def scene(fleet: Fleet) -> Iterator[Scene]:
     """One server; three neighbours, of a queue with a budget and of one without."""
@@ -119,7 +165,7 @@ def scene(fleet: Fleet) -> Iterator[Scene]:
     callers = [agent(server.url, make.credential(each)) for each in (budgeted, budgeted, plain)]
     neighbours = Neighbours(callers)
     neighbours.start()
-    yield Scene(fleet, make, endpoint, make.credential(endpoint), neighbours)
+    yield Scene(fleet, make, endpoint, make.credential(endpoint), make.endpoint(), neighbours)
     neighbours.finish()
 
 
@@ -137,8 +183,7 @@ def policy(make: Make, queue_id: int) -> None:
 def test_who_hangs_up_while_waiting_claims_nothing_and_disturbs_nobody(scene: Scene) -> None:
     todos = scene.todos()
     before = [scene.make.row(todo) for todo in todos]
-    with psycopg.connect(scene.fleet.database_url) as holder:
-        scene.lock(holder, todos)
+    with scene.holding(todos) as holder:
         for _ in range(DISCONNECTS // AT_ONCE):
             clients = scene.ask(todos)
             wait_for(lambda: scene.blocked_by(holder) == AT_ONCE, 10, what="all claims wait")
@@ -146,7 +191,6 @@ def test_who_hangs_up_while_waiting_claims_nothing_and_disturbs_nobody(scene: Sc
                 client.close()
             # Well before the 5 s of the lock timeout: it was the hang-up that ended them.
             wait_for(lambda: scene.blocked_by(holder) == 0, 3, what="no claim waits any longer")
-        holder.rollback()
 
     scene.neighbours.finish()
     assert scene.neighbours.wrong == []
@@ -165,20 +209,22 @@ def test_who_hangs_up_while_waiting_claims_nothing_and_disturbs_nobody(scene: Sc
 @pytest.mark.rule("R12: no cancel reaches the next user of a connection")
 def test_hanging_up_at_any_moment_cancels_nobody_else(scene: Scene) -> None:
     dice = random.Random(13)
-    for turn in range(DISCONNECTS // AT_ONCE):
-        todos = scene.todos()
-        with psycopg.connect(scene.fleet.database_url) as holder:
-            scene.lock(holder, todos)
-            clients = scene.ask(todos)
-            dice.shuffle(clients)
-            if turn % 2:
-                wait_for(lambda h=holder: scene.blocked_by(h) == AT_ONCE, 10)
-            first = dice.randrange(AT_ONCE + 1)
-            for client in clients[:first]:
+    with ThreadPoolExecutor(PATIENT) as threads:
+        for turn in range(DISCONNECTS // AT_ONCE):
+            todos = scene.todos()
+            with scene.holding(todos) as holder, Patient(scene) as patient:
+                clients = scene.ask(todos)
+                dice.shuffle(clients)
+                if turn % 2:
+                    wait_for(lambda h=holder: scene.blocked_by(h) == AT_ONCE, 10)
+                patient.ask(threads)
+                first = dice.randrange(1, AT_ONCE + 1)
+                for client in clients[:first]:
+                    client.close()
+                holder.rollback()  # the locks are free while some cancels are under way
+                assert patient.statuses() == [200] * PATIENT
+            for client in clients[first:]:
                 client.close()
-            holder.rollback()  # the locks are free while some cancels are under way
-        for client in clients[first:]:
-            client.close()
 
     scene.neighbours.finish()
     _all_connections_are_back(scene)
