@@ -3,31 +3,13 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any
 
-import psycopg
 import pytest
 
 from app.domain.callers import Endpoint
 from tests.support.client import Caller
 from tests.support.make import Make
-
-
-@contextmanager
-def _recorded(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
-    said: list[str] = []
-    execute = psycopg.Cursor.execute
-
-    def record(self: psycopg.Cursor[Any], query: Any, *args: Any, **kwargs: Any) -> Any:
-        text = query if isinstance(query, str) else query.as_string(None)
-        said.append(text)
-        return execute(self, query, *args, **kwargs)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(psycopg.Cursor, "execute", record)
-        yield said
+from tests.support.recorded import recorded
 
 
 @pytest.mark.parametrize(
@@ -80,7 +62,7 @@ def test_foreign_unknown_and_malformed_run_the_same_statements(
 
     runs = []
     for names in (theirs, unknown, malformed):
-        with _recorded(monkeypatch) as said:
+        with recorded(monkeypatch) as said:
             assert api.open(method, path.format(**names), json=body).status_code == 404
         runs.append(said)
 
