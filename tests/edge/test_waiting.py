@@ -14,11 +14,14 @@ from app.db.database import Database
 from app.db.listener import Listener
 from app.domain.callers import Endpoint
 from app.edge.waiting import WaitingBudget, wait_for_claim
-from app.transactions import claiming
+from app.transactions import claiming, settling
 from app.transactions.claims import Claimed, ClaimRequest, NothingClaimed
+from app.transactions.settling import Settlement
 from tests.support.clock import Clock
 from tests.support.make import Make
 from tests.support.wait import wait_for
+
+REFUSALS = "switchboard_admission_refusals_total"
 
 
 @dataclass
@@ -36,11 +39,13 @@ class Bench:
     threads: list[threading.Thread] = field(default_factory=list)
 
     def call(self, wait_seconds: int) -> Claimed | NothingClaimed:
+        request = ClaimRequest()
+
         def pick() -> Claimed | NothingClaimed:
             with self.counting:
                 self.picks += 1
             return claiming.claim_next(
-                self.db, self.endpoint, None, ClaimRequest(), gone=lambda: self.gone
+                self.db, self.endpoint, None, request, gone=lambda: self.gone
             )
 
         return wait_for_claim(
@@ -371,3 +376,49 @@ def test_a_waiter_without_a_boundary_ignores_a_clock_that_was_moved(
     assert heard.wait(10)
     undo()
     assert bench.picks == asked
+
+
+def policy(make: Make, queue_id: int, *, cap: int | None = None, window: int | None = None) -> None:
+    """A live policy: a cap, or a limit per hour, UTC."""
+    make.run(
+        "insert into admission_policies (id, queue_id, max_in_flight, max_claims_per_window,"
+        " window_period, window_tz, window_start, created_by_human_id, updated_by_human_id)"
+        " values (gen_random_uuid(), %s, %s, %s, %s, %s, %s, gen_random_uuid(), gen_random_uuid())",
+        queue_id, cap, window,
+        *(("hour", "UTC", "00:00") if window is not None else (None, None, None)))
+
+
+@pytest.mark.rule("R58: a waiter wakes when a slot is free again")
+def test_a_slot_that_frees_wakes_who_waits_behind_the_cap(bench: Bench, make: Make) -> None:
+    held = make.todo(bench.endpoint, state="claimed")
+    waiting = make.todo(bench.endpoint)
+    policy(make, held.queue_id, cap=1)
+    bench.start(1)
+
+    settling.complete(bench.db, bench.endpoint, held, Settlement())
+
+    wait_for(lambda: bench.claimed() == [waiting])
+
+
+@pytest.mark.rule("R58: a waiter wakes at an exact boundary")
+@pytest.mark.rule("R38: one refusal over a whole wait")
+def test_a_new_window_wakes_who_waits_behind_a_spent_one(
+    bench: Bench, make: Make, clock: Clock
+) -> None:
+    start = clock.set("2026-10-01T12:30:00Z")
+    todos = [make.todo(bench.endpoint) for _ in range(3)]
+    policy(make, todos[0].queue_id, window=1)
+    assert isinstance(bench.call(0), Claimed)
+    bench.start(2)
+    bench.db.feed.ready(todos[0].queue_id)  # one more look of a waiter: no second refusal
+    wait_for(lambda: bench.picks >= 6)
+    wait_for(lambda: bench.sleeping() == 2)
+    assert bench.db.counters.value(
+        REFUSALS, queue="inbox", reason="window_exhausted") == 2
+
+    clock.set(start + timedelta(minutes=30))
+
+    wait_for(lambda: bench.claimed() == [todos[1]])
+    wait_for(lambda: bench.sleeping() == 1)
+    clock.set(start + timedelta(minutes=90))
+    wait_for(lambda: bench.claimed() == todos[1:])
