@@ -102,6 +102,14 @@ class Deferred(DomainError):
 
     code = "deferred"
 
+    def __init__(
+        self, sentence: str | None = None, *, retry_after: int | None = None, **extras: Json
+    ):
+        super().__init__(sentence)
+        self.extras = extras
+        # Seconds to an exact time only: whoever is told a hint would come back on it (R32).
+        self.retry_after = retry_after
+
 
 class RateLimited(DomainError):
     """Too many requests; try again shortly."""

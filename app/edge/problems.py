@@ -117,7 +117,7 @@ def _json(body: dict[str, Json], status: int) -> Response:
 
 
 def _add_headers(response: Response, error: DomainError) -> None:
-    if isinstance(error, errors.RateLimited):
+    if isinstance(error, errors.RateLimited | errors.Deferred) and error.retry_after is not None:
         response.headers["Retry-After"] = str(error.retry_after)
     if isinstance(error, errors.Unauthenticated):
         for prefix, realm in _REALMS.items():

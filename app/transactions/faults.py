@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -60,4 +61,10 @@ def refusal(db: Database, queue_id: int, deferral: Deferral) -> Deferred:
         reason=deferral.reason.value,
         next_eligible_at=rfc3339_or_none(eligible_at),
         exact=deferral.exact,
+        retry_after=_seconds_until(eligible_at, found.at) if found and deferral.exact else None,
     )
+
+
+def _seconds_until(instant: datetime | None, at: datetime) -> int | None:
+    """Whole seconds, rounded up; a boundary that has passed since is worth one."""
+    return None if instant is None else max(math.ceil((instant - at).total_seconds()), 1)
