@@ -98,8 +98,7 @@ class Database:
                     raise Unavailable from lost
                 raise
             finally:
-                if conn.info.transaction_status != TransactionStatus.IDLE:
-                    _roll_back(conn)
+                _leave(conn)
 
     def now(self, conn: Connection) -> datetime:
         """Read clock() in its own statement, at the moment the answer matters (R1)."""
@@ -198,6 +197,19 @@ def _commit(conn: Connection) -> None:
         if conn.closed:
             raise OutcomeUnknown from lost
         raise
+
+
+def _leave(conn: Connection) -> None:
+    """Roll back what is open; a connection on which a pipelined statement failed is not kept.
+
+    The server skips what was sent behind the failure, preparing statements included, but psycopg
+    believes them prepared: every later claim on that connection would fail.
+    """
+    status = conn.info.transaction_status
+    if status != TransactionStatus.IDLE:
+        _roll_back(conn)
+    if status == TransactionStatus.INERROR:
+        conn.close()
 
 
 def _roll_back(conn: Connection) -> None:
