@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
 import psycopg
+from psycopg.pq import TransactionStatus
 
 from app.db.database import Connection, Database, many
 from app.db.statements import load
@@ -99,8 +101,8 @@ def statuses(
 ) -> dict[int, QueueStatus]:
     """The status of every queue of these that has a policy now, in at most three statements.
 
-    The connection must be in autocommit: a fault here is an answer, not an error. A broken row is
-    UNAVAILABLE for its queue, unreadable tables for all of them (R39); only a lost connection
+    A fault here is an answer, not an error, and leaves a transaction around it usable. A broken row
+    is UNAVAILABLE for its queue, unreadable tables for all of them (R39); only a lost connection
     raises. With `counts_all` false the count in flight stops past the cap, for callers that need
     the decision alone.
     """
@@ -110,7 +112,8 @@ def statuses(
     if not named:
         return {}
     try:
-        return _statuses(conn, named, counts_all=counts_all)
+        with _survivable(conn):
+            return _statuses(conn, named, counts_all=counts_all)
     except psycopg.Error as fault:
         if conn.closed:
             raise
@@ -129,19 +132,11 @@ def of_todos(db: Database, todos: Iterable[Todo]) -> dict[str, Decision]:
     Every queue is asked once (R26), and none when no todo qualifies. Never raises: what cannot be
     asked now is UNAVAILABLE, so that a settled todo still gets its answer.
     """
-    waiting = {
-        each.id: each.queue_id
-        for each in todos
-        if each.has_policy and each.state == State.PENDING
-    }
+    waiting = [each for each in todos if each.has_policy and each.state == State.PENDING]
     if not waiting:
         return {}
-    decisions = _decisions(db, sorted(set(waiting.values())))
-    return {
-        todo_id: decisions[queue_id]
-        for todo_id, queue_id in waiting.items()
-        if queue_id in decisions
-    }
+    found = _decisions(db, sorted({each.queue_id for each in waiting}))
+    return {each.id: found[each.queue_id] for each in waiting if each.queue_id in found}
 
 
 def for_endpoint(db: Database, endpoint: Endpoint, queue: str | None) -> list[GrantedQueue]:
@@ -167,6 +162,12 @@ def _decisions(db: Database, queue_ids: Sequence[int]) -> dict[int, Decision]:
     except Unavailable:
         return dict.fromkeys(queue_ids, UNAVAILABLE)
     return {queue_id: status.decision for queue_id, status in found.items()}
+
+
+def _survivable(conn: Connection) -> AbstractContextManager[object]:
+    """A savepoint, where an error would otherwise end somebody's transaction."""
+    is_idle = conn.info.transaction_status is TransactionStatus.IDLE
+    return nullcontext() if is_idle else conn.transaction()
 
 
 def _statuses(

@@ -253,6 +253,20 @@ def test_unreadable_tables_are_unavailable_and_not_an_error(
     ]
 
 
+def test_a_fault_leaves_the_transaction_around_it_usable(
+    db: Database, make: Make, inbox: QueueId
+) -> None:
+    make.policy(inbox, max_claims_per_window=5)
+    make.run("alter table admission_windows rename to hidden")
+
+    with db.transaction() as conn:
+        found = admission.statuses(conn, [inbox])
+        at = db.now(conn)
+
+    make.run("alter table hidden rename to admission_windows")
+    assert (found[inbox].decision, at) == (UNAVAILABLE, NOON)
+
+
 # --- todo rows -----------------------------------------------------------------------------------
 
 
