@@ -11,8 +11,9 @@ import pytest
 from app.db.database import Database
 from app.db.memory import Memory
 from app.domain.errors import Conflict, Deferred, Unavailable
-from app.transactions import claiming, settling
-from app.transactions.claims import Claimed, ClaimRequest, NothingClaimed
+from app.transactions import claiming, picking, settling
+from app.transactions.claims import Claimed, ClaimRequest, NothingClaimed, of_endpoint
+from app.transactions.picking import Kind
 from app.transactions.settling import Settlement
 from tests.support.clock import Clock
 from tests.support.make import Make
@@ -277,19 +278,22 @@ def test_a_todo_that_is_not_claimable_conflicts_even_in_a_paused_queue(
 
 
 @pytest.mark.rule("R1: a claim that waits for the policy across a boundary charges the new window")
+@pytest.mark.parametrize("by_id", [False, True])
 def test_a_claim_held_at_the_policy_lock_across_midnight_charges_the_new_day(
-    db: Database, make: Make, clock: Clock, db_url: str
+    db: Database, make: Make, clock: Clock, db_url: str, *, by_id: bool
 ) -> None:
     endpoint = make.endpoint()
     policy = make.policy(make.queue_id(endpoint), max_claims_per_window=5)
     midnight = NOON.replace(hour=0) + timedelta(days=1)
     make.window(policy, midnight - timedelta(days=1), 5)
-    make.todo(endpoint)
+    todo = str(make.todo(endpoint))
     clock.set(midnight - timedelta(seconds=1))
     with psycopg.connect(db_url) as holder:
         holder.execute("select 1 from admission_policies for update")
 
         def act(number: int) -> object:
+            if number == 0 and by_id:
+                return claiming.claim(db, endpoint, todo, PLAIN, gone=lambda: False)
             if number == 0:
                 return take(db, endpoint)
             make.wait_until_blocked()
@@ -523,6 +527,23 @@ def test_a_gone_client_is_not_charged(db: Database, make: Make) -> None:
     assert make.value("select state from todos") == "pending"
 
 
+@pytest.mark.rule("R13: the one-statement claim of a queue asks has_policy itself")
+def test_the_plain_claim_of_a_queue_that_got_a_policy_finds_nothing(
+    db: Database, make: Make
+) -> None:
+    endpoint = make.endpoint()
+    queue_id = make.queue_id(endpoint)
+    make.policy(queue_id, max_in_flight=0)
+    make.todo(endpoint)
+    claimer = of_endpoint(endpoint, PLAIN)
+
+    # As if the peek had been read before the policy was set.
+    found = picking.take_next(db, claimer, int(queue_id), Kind.PENDING, lambda: False)
+
+    assert found is None
+    assert make.value("select state from todos") == "pending"
+
+
 @pytest.mark.rule("R38: one refusal per call and queue, however often the call looks")
 def test_a_refusal_is_counted_once_per_call(db: Database, make: Make) -> None:
     endpoint = make.endpoint(queues=("a", "b", "idle"))
@@ -592,7 +613,9 @@ def test_the_cap_holds_when_the_default_isolation_is_repeatable_read(
         make.todo(endpoint)
 
     with opened(fresh_database.url) as db:
-        answers = all_returned(together(16, lambda _: take(db, endpoint)))
+        # Without a shared gate, or the callers would come one after the other anyway.
+        apart = [dataclasses.replace(db, memory=Memory()) for _ in range(12)]
+        answers = all_returned(together(12, lambda n: take(apart[n], endpoint)))
 
     assert sum(isinstance(answer, Claimed) for answer in answers) == 2
     make.close()
