@@ -28,6 +28,11 @@ PACKAGES = (
         purpose="the pages are checked in a browser",
         programs=("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"),
     ),
+    SystemPackage(
+        name="faketime",
+        purpose="servers run on hosts whose clocks differ",
+        programs=("faketime",),
+    ),
 )
 
 

@@ -1,4 +1,4 @@
-"""Everything at once: actors that claim, settle, edit, revoke and prune until they are told to stop.
+"""Everything at once: actors claim, settle, edit, revoke and prune until they are told to stop.
 
 Each actor keeps to the doors of the product where there is one, notes every answer it got, and is
 allowed to be refused; it is not allowed to meet an error that nobody planned.
