@@ -115,8 +115,10 @@ create index todos_pending on todos (queue_id, created_at, id) where state = 'pe
 create index todos_claimed on todos (queue_id) where state = 'claimed';
 create index todos_due on todos (queue_id, next_retry_at)
   where state = 'failed' and next_retry_at is not null;
+-- For the retry scheduler alone. The last condition is always true, and only the scheduler says it:
+-- without it the planner may answer a claim's pick of one queue from the retries of all queues.
 create index todos_next_retry on todos (next_retry_at)
-  where state = 'failed' and next_retry_at is not null;
+  where state = 'failed' and next_retry_at is not null and max_attempts >= 0;
 create index todos_terminal on todos (updated_at)
   where state = 'done' or (state = 'failed' and next_retry_at is null);
 create index todos_endpoint_list on todos (endpoint_id, created_at desc, id desc)

@@ -40,9 +40,8 @@ with picked as (
   select t.id, t.attempts_total, t.state = 'claimed' as is_takeover, q.has_policy
     from todos t
     join queues q on q.id = t.queue_id
-   where t.queue_id = (select %(queue_id)s::bigint)
-     and t.state = 'failed' and t.next_retry_at is not null
-     and (t.queue_id, t.next_retry_at) <= ((select %(queue_id)s::bigint), (select clock()))
+   where t.queue_id = %(queue_id)s
+     and t.state = 'failed' and t.next_retry_at <= (select clock())
      and t.attempt < t.max_attempts
      and exists (select 1
                    from endpoint_queues g

@@ -24,14 +24,12 @@ select r.id, r.queue_id, r.queue, r.queue_name, r.team, r.endpoint_id, r.team_id
               %(token_hash)s, %(policy_id)s, %(window_start)s) r;
 
 -- name: claim_due
--- The same for a parked retry whose time has come and that no scheduler has moved yet. The queue is
--- a subselect: a constant that fills the table misleads the planner away from the queue's index.
+-- The same for a parked retry whose time has come and that no scheduler has moved yet.
 with picked as (
   select t.id
     from todos t
-   where t.queue_id = (select %(queue_id)s::bigint)
-     and t.state = 'failed' and t.next_retry_at is not null
-     and (t.queue_id, t.next_retry_at) <= ((select %(queue_id)s::bigint), (select clock()))
+   where t.queue_id = %(queue_id)s
+     and t.state = 'failed' and t.next_retry_at <= (select clock())
      and t.attempt < t.max_attempts
      and (select not g.has_policy
             from endpoint_queues g

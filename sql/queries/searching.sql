@@ -1,8 +1,6 @@
 -- name: peek_heads
 -- Unlocked: the oldest pending todo and the oldest due retry of every granted queue, one index
 -- probe each; any other shape reads the whole backlog. Lapsed leases have no index and stay out.
--- The due retries are asked for as a pair, which only the queue's own index can answer: with
--- `next_retry_at <= ...` alone the planner may walk the retries of every queue.
 select g.queue_id, g.name, g.has_policy, p.created_at as pending_at, p.id as pending_id,
        d.created_at as due_at, d.id as due_id
   from endpoint_queues g
@@ -16,9 +14,7 @@ select g.queue_id, g.name, g.has_policy, p.created_at as pending_at, p.id as pen
          select t.created_at, t.id
            from todos t
           where t.queue_id = g.queue_id and t.state = 'failed'
-            and t.next_retry_at is not null
-            and (t.queue_id, t.next_retry_at) <= (g.queue_id, (select clock()))
-            and t.attempt < t.max_attempts
+            and t.next_retry_at <= (select clock()) and t.attempt < t.max_attempts
           order by t.created_at, t.id
           limit 1) d on true
  where g.endpoint_id = %(endpoint_id)s

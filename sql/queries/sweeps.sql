@@ -41,14 +41,14 @@ returning a.todo_id;
 -- Seconds until the earliest parked retry is due, at most 0 when one is; no such row: null.
 select extract(epoch from min(next_retry_at) - clock())::float8
   from todos
- where state = 'failed' and next_retry_at is not null;
+ where state = 'failed' and next_retry_at is not null and max_attempts >= 0;
 
 -- name: pick_due
 -- Parked retries whose wait is over.
 select t.id, t.queue_id, q.name as queue, false as is_dead_letter, false as frees_slot
   from todos t
   join queues q on q.id = t.queue_id
- where t.state = 'failed' and t.next_retry_at <= (select clock())
+ where t.state = 'failed' and t.next_retry_at <= (select clock()) and t.max_attempts >= 0
  order by t.id
  limit %(batch)s
    for update of t skip locked;
