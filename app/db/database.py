@@ -188,6 +188,11 @@ def _translated(conn: Connection) -> Iterator[None]:
         if conn.closed:
             raise Unavailable from away
         raise
+    except psycopg.ProgrammingError as broken:
+        # A table, a column or a right that is not there: a broken installation, not a broken
+        # request. Nothing was committed; the log has the statement's fault.
+        log.exception("the database refused a statement: %s", broken.sqlstate)
+        raise Unavailable from broken
 
 
 def _commit(conn: Connection) -> None:

@@ -7,9 +7,24 @@ from datetime import UTC, datetime, timedelta
 import psycopg
 import pytest
 
-_BODY = """
+# Read from a table, so that a statement that is under way (a claim that waits for a lock inside a
+# function) sees the clock move; a replaced function would be seen only by the next statement.
+_INSTALL = """
+create table if not exists moved_clock (
+  frozen_at timestamptz, shift interval not null default '0', one boolean primary key default true
+);
 create or replace function clock() returns timestamptz language sql volatile
-as $clock$ select {expression} $clock$
+as $clock$
+  select coalesce(c.frozen_at, clock_timestamp() + c.shift) from moved_clock c
+$clock$
+"""
+_REAL = """
+create or replace function clock() returns timestamptz language sql volatile
+as $clock$ select clock_timestamp() $clock$
+"""
+_MOVE = """
+insert into moved_clock (frozen_at, shift) values (%s, %s)
+on conflict (one) do update set frozen_at = excluded.frozen_at, shift = excluded.shift
 """
 
 
@@ -26,7 +41,7 @@ class Clock:
         at = datetime.fromisoformat(instant) if isinstance(instant, str) else instant
         assert at.tzinfo is not None, "an instant has a zone"
         self._frozen_at = at.astimezone(UTC)
-        self._replace(f"'{self._frozen_at.isoformat()}'::timestamptz")
+        self._move()
         return self._frozen_at
 
     def advance(self, seconds: float) -> None:
@@ -35,13 +50,14 @@ class Clock:
             self.set(self._frozen_at + timedelta(seconds=seconds))
             return
         self._offset += timedelta(seconds=seconds)
-        microseconds = round(self._offset.total_seconds() * 1_000_000)
-        self._replace(f"clock_timestamp() + {microseconds} * interval '1 microsecond'")
+        self._move()
 
     def real(self) -> None:
         """Gives the clock back to Postgres."""
         self._frozen_at, self._offset = None, timedelta()
-        self._replace("clock_timestamp()")
+        with psycopg.connect(self._url, autocommit=True) as conn:
+            conn.execute(_REAL)
+            conn.execute("notify queue_changed, '{}'")
 
     def now(self) -> datetime:
         """Reads the clock."""
@@ -51,10 +67,20 @@ class Clock:
         assert isinstance(row[0], datetime)
         return row[0].astimezone(UTC)
 
-    def _replace(self, expression: str) -> None:
+    def _move(self) -> None:
         with psycopg.connect(self._url, autocommit=True) as conn:
-            conn.execute(_BODY.format(expression=expression))
+            if "moved_clock" not in _definition(conn):
+                with conn.transaction():
+                    conn.execute(_INSTALL)
+                    conn.execute(_MOVE, (self._frozen_at, self._offset))
+            else:
+                conn.execute(_MOVE, (self._frozen_at, self._offset))
             conn.execute("notify queue_changed, '{}'")
+
+
+def _definition(conn: psycopg.Connection) -> str:
+    row = conn.execute("select pg_get_functiondef('clock()'::regprocedure)").fetchone()
+    return str(row[0]) if row else ""
 
 
 @pytest.fixture
