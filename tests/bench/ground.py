@@ -48,11 +48,11 @@ class Place:
         self._insert(pending, "pending")
         self._settle()
 
-    def fill_terminal(self) -> None:
+    def fill_terminal(self, terminal: int = TERMINAL, parked: int = PARKED) -> None:
         """Adds the terminal todos, and the parked retries, that every table has after a while."""
-        self._insert(TERMINAL, "done")
+        self._insert(terminal, "done")
         for endpoint, queue_id in self.others:
-            self._park(PARKED // OTHERS, endpoint, queue_id)
+            self._park(parked // OTHERS, endpoint, queue_id)
         self._settle()
 
     def reset(self) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import psycopg
@@ -11,7 +11,6 @@ from psycopg import sql
 
 from app.data import data
 from app.db.statements import load
-from app.domain.callers import Endpoint
 from tests.bench.ground import Place
 
 MAY_READ = {
@@ -25,20 +24,20 @@ KEY = "todos_pkey"
 
 def plans(place: Place) -> Iterator[tuple[str, set[str], list[str]]]:
     """(statement, indexes of todos it reads, its plan in short) for each step of a claim."""
+    params = _Params({"endpoint_id": place.endpoint.id, "queue_id": place.queue_id,
+                      "lease_seconds": 300, "kind": "endpoint", "owner": place.endpoint.owner})
     for name in MAY_READ:
-        for _ in range(2):  # the first run of a session reads catalogs as well
-            with place.conn.transaction(force_rollback=True):
-                found = _explain(place.conn, name, place.endpoint, place.queue_id)
-        yield name, *found
+        explain(place.conn, _statement(name), params)  # a session's first run reads catalogs too
+        yield name, *explain(place.conn, _statement(name), params)
 
 
-def _explain(
-    conn: psycopg.Connection[tuple[object, ...]], name: str, endpoint: Endpoint, queue_id: int
+def explain(
+    conn: psycopg.Connection[tuple[object, ...]], statement: sql.SQL, params: Mapping[str, object]
 ) -> tuple[set[str], list[str]]:
-    params = _Params({"endpoint_id": endpoint.id, "queue_id": queue_id, "lease_seconds": 300,
-                      "kind": "endpoint", "owner": endpoint.owner})
-    statement = b"explain (analyze, buffers, format json) " + _statement(name).as_bytes(conn)
-    row = conn.execute(statement, params).fetchone()
+    """The indexes of todos a statement reads (but its key) and its plan; the run is undone."""
+    with conn.transaction(force_rollback=True):
+        asked = b"explain (analyze, buffers, format json) " + statement.as_bytes(conn)
+        row = conn.execute(asked, params).fetchone()
     assert row is not None
     said = row[0] if isinstance(row[0], list) else json.loads(str(row[0]))
     nodes = list(_nodes(said[0]["Plan"], 0))
