@@ -178,7 +178,7 @@ def policy(make: Make, queue_id: int) -> None:
 
 
 @pytest.mark.timeout(900)
-@pytest.mark.req("REQ-13")
+@pytest.mark.req("REQ-13", "A cancelled claim charges nothing")
 @pytest.mark.rule("R12: a client that disconnects between lock and commit changes nothing")
 def test_who_hangs_up_while_waiting_claims_nothing_and_disturbs_nobody(scene: Scene) -> None:
     todos = scene.todos()

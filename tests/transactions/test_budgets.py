@@ -413,6 +413,7 @@ def test_a_board_claim_is_charged_and_obeys_a_pause(db: Database, make: Make) ->
         claiming.board_claim(db, ada, str(second), gone=lambda: False)
 
 
+@pytest.mark.req("REQ-4", "Concurrent claimers cannot exceed the limit")
 @pytest.mark.rule("A1: 50 callers, limit 10: exactly 10, and nobody is told a bare empty")
 @pytest.mark.parametrize("policy", [{"max_claims_per_window": 10}, {"max_in_flight": 10}])
 def test_fifty_callers_at_a_limit_of_ten_make_exactly_ten_claims(
