@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.race.ground import Ground, grounded
 from tests.support.pg import Databases, Fresh, opened
 from tests.support.servers import Fleet
 
@@ -28,3 +29,10 @@ def pair(
         finally:
             fleet.close()
     fast_cluster.drop(name)
+
+
+@pytest.fixture
+def ground(fresh_database: Fresh) -> Iterator[Ground]:
+    """A product without superpowers on a database of its own."""
+    with grounded(fresh_database) as made:
+        yield made
