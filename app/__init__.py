@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from flask import Flask, Response, request
+from flask.json.provider import DefaultJSONProvider
 from werkzeug.exceptions import HTTPException
 
 from app.api import agent, health, ingest, operator
@@ -31,6 +32,9 @@ def create_app(config: EdgeConfig, database: Database, listener: Listener) -> Fl
     app.url_map.merge_slashes = False
     # OPTIONS is a wrong method like any other: 405 with Allow, not an answer before the credential.
     app.config["PROVIDE_AUTOMATIC_OPTIONS"] = False
+    # A person reads these bodies too: what a thing is comes first, as the contract shows it.
+    app.json = DefaultJSONProvider(app)
+    app.json.sort_keys = False
     deps.install(
         app.extensions,
         EdgeState(
