@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
+from collections.abc import Mapping, Sequence
 
 import click
 import psycopg
 
-from app import cli, hosting, logs, parts, supervisor
+from app import children, cli, hosting, logs, parts, supervisor
 from app.binaries import EmbeddedError
 from app.cli import Host
 from app.db import migrate
 from app.db.migrate import MigrationError
 from app.domain.errors import Unavailable
 from app.listening import StartError
-from app.settings import Settings, SettingsError
+from app.settings import Settings, SettingsError, own_url
 from app.version import VERSION
 
 _LEVEL = "info"
@@ -56,6 +58,8 @@ def _host(settings: Settings) -> Host:
     return Host(
         version=VERSION,
         base_url=settings.base_url,
+        local_url=own_url(settings.host, settings.port),
+        is_embedded=settings.database_url is None,
         default_url=settings.url or settings.base_url,
         credentials_path=settings.credentials,
         endpoint_token=settings.endpoint_token,
@@ -65,12 +69,20 @@ def _host(settings: Settings) -> Host:
         serve=lambda: supervisor.serve(settings, level=level.name),
         migrate=lambda: _migrate(settings),
         open_database=lambda: hosting.open_database(settings),
+        spawn=_spawn,
     )
 
 
 def _migrate(settings: Settings) -> list[str]:
     with hosting.backing(settings) as found:
         return migrate.migrate(parts.urls_of(found.settings).direct)
+
+
+def _spawn(words: Sequence[str], changed: Mapping[str, str]) -> subprocess.Popen[bytes]:
+    # -P: a file in the folder we were started from must not pass for one of our modules.
+    argv = [sys.executable, "-P", "-m", "app.server", *words]
+    environment = {**supervisor.own_modules(), **changed}
+    return children.spawn(argv, env=environment, output=subprocess.PIPE)
 
 
 def _refuse(sentence: str, code: int) -> int:

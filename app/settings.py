@@ -82,7 +82,7 @@ class Settings:
         return cls(
             host=host,
             port=port,
-            base_url=env.read("SWITCHBOARD_BASE_URL", _base_url, default=_own_url(host, port)),
+            base_url=env.read("SWITCHBOARD_BASE_URL", _base_url, default=own_url(host, port)),
             database_url=database,
             database_direct_url=direct,
             data_dir=data_dir or default_data_dir(environment),
@@ -181,7 +181,8 @@ def _address(text: str) -> tuple[str, int]:
     return bare or "0.0.0.0", int(port)
 
 
-def _own_url(host: str, port: int) -> str:
+def own_url(host: str, port: int) -> str:
+    """Where a server that listens there is found from this machine."""
     shown = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
     return f"http://[{shown}]:{port}" if ":" in shown else f"http://{shown}:{port}"
 

@@ -136,14 +136,18 @@ def _keep(
 
 def _environment(settings: Settings) -> dict[str, str]:
     """Our own environment, with the database and the key that were found or made."""
-    root = str(Path(__file__).resolve().parent.parent)
-    paths = [root, *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
     return {
-        **os.environ,
-        "PYTHONPATH": os.pathsep.join(path for path in paths if path),
+        **own_modules(),
         "SWITCHBOARD_DATABASE_URL": parts.urls_of(settings).pooled,
         KEY_NAME: parts.key_of(settings).hex(),
     }
+
+
+def own_modules() -> dict[str, str]:
+    """Our own environment for another Python of ours, which finds the modules we run from."""
+    root = str(Path(__file__).resolve().parent.parent)
+    paths = [root, *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in paths if path)}
 
 
 def _watch(backing: Backing, kept: list[Kept]) -> NoReturn:

@@ -8,7 +8,21 @@ import sys
 
 import click
 
-from app.cli import admin, agent, completion, endpoint, event, login, serve, todo, webhook, work
+from app.cli import (
+    admin,
+    agent,
+    budget,
+    completion,
+    demo,
+    endpoint,
+    event,
+    login,
+    serve,
+    todo,
+    verify,
+    webhook,
+    work,
+)  # fmt: skip
 from app.cli.frame import Branch
 from app.cli.host import Host
 
@@ -34,9 +48,11 @@ for command in (
     serve.serve, serve.migrate, serve.version, admin.admin, completion.completion,
     login.login, login.status, login.logout,
     endpoint.endpoint, agent.agent, todo.todo, webhook.webhook, event.event, work.work,
+    budget.queue, demo.demo,
 ):  # fmt: skip
     switchboard.add_command(command)
 
+budget.budget.add_command(verify.verify)
 switchboard.add_command(endpoint.vend, "vend")
 switchboard.add_command(endpoint.list_endpoints, "endpoints")
 switchboard.add_command(agent.list_agents, "agents")

@@ -7,6 +7,8 @@ import logging
 import socket
 import time
 from collections.abc import Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from urllib.parse import urlencode, urlsplit
 
 import urllib3
@@ -67,7 +69,7 @@ class Client:
         data = None
         if body is not None:
             sent["Content-Type"] = "application/json"
-            data = json.dumps(dict(body), allow_nan=False).encode()
+            data = encoded(body)
         started = time.monotonic()
         status, text, answered = self._exchange(method, target, data, sent, read_seconds)
         log.debug("%s %s %s %.0f ms", method, path, status, (time.monotonic() - started) * 1000)
@@ -108,7 +110,10 @@ class Client:
         if not isinstance(body, dict):
             sentence = f"{self.url} answered {status} without a JSON object; is it Switchboard?"
             raise NoAnswer(sentence, retry_after=retry_after)
-        return Answer(status=status, text=text, body=body, retry_after=retry_after)
+        return Answer(
+            status=status, text=text, body=body, retry_after=retry_after,
+            at=_instant(headers.get("Date")),
+        )  # fmt: skip
 
     def _sentence(self, error: Exception, seconds: float) -> str:
         match error:
@@ -123,6 +128,11 @@ class Client:
             case ValueError():
                 return f"The request to {self.url} cannot be sent: {error}"
         return f"The connection to {self.url} was lost."
+
+
+def encoded(body: Mapping[str, Json]) -> bytes:
+    """The bytes that `call` sends for a body, for whoever must sign them."""
+    return json.dumps(dict(body), allow_nan=False).encode()
 
 
 class _Watched:
@@ -162,3 +172,11 @@ def _remember(sockets: set[socket.socket], opened: socket.socket) -> None:
 
 def _seconds(header: str | None) -> float | None:
     return float(header) if header and header.isascii() and header.isdigit() else None
+
+
+def _instant(header: str | None) -> datetime | None:
+    try:
+        found = parsedate_to_datetime(header or "")
+    except ValueError:
+        return None
+    return found if found.tzinfo else found.replace(tzinfo=UTC)

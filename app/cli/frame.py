@@ -70,9 +70,14 @@ class Operator:
         """PATCH with exactly `body`, nulls included."""
         return self._call("PATCH", path, body)
 
-    def delete(self, path: str) -> Answer:
-        """DELETE without a body."""
-        return self._call("DELETE", path, None)
+    def put(self, path: str, body: Mapping[str, Json]) -> Answer:
+        """PUT exactly `body`, nulls included."""
+        return self._call("PUT", path, body)
+
+    def delete(self, path: str, query: Mapping[str, str | None] | None = None) -> Answer:
+        """DELETE without a body; empty query values are left out."""
+        given = {key: text for key, text in (query or {}).items() if text is not None}
+        return self._call("DELETE", path, None, given)
 
     def _call(
         self,

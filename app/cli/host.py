@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,10 +22,15 @@ class Host:
     until it is told to stop and answers an exit code. `migrate` answers the names of the migrations
     it applied. `open_database` gives host commands a database that is migrated, and closes it: with
     the embedded Postgres it joins a running server's cluster or starts one for the moment.
+    `is_embedded` says whether that is the database. `local_url` is where a server of these settings
+    listens, seen from this machine. `spawn` runs another `switchboard WORDS` with these variables
+    changed, its output and errors piped together; it does not outlive this process.
     """
 
     version: str
     base_url: str
+    local_url: str
+    is_embedded: bool
     default_url: str
     credentials_path: Path | None
     endpoint_token: str | None
@@ -34,3 +40,4 @@ class Host:
     serve: Callable[[], int]
     migrate: Callable[[], list[str]]
     open_database: Callable[[], AbstractContextManager[Database]]
+    spawn: Callable[[Sequence[str], Mapping[str, str]], subprocess.Popen[bytes]]

@@ -7,6 +7,7 @@ import sys
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import IO
 
 import click
@@ -19,17 +20,23 @@ JSON_KEY = "switchboard.json"
 STATE_COLOURS = {
     "pending": "yellow", "claimed": "cyan", "done": "green", "failed": "red",
     "active": "green", "revoked": "red",
+    "admitted": "green", "paused": "yellow", "in_flight_full": "yellow",
+    "window_exhausted": "red", "admission_unavailable": "red", "equal": "green",
 }  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """One JSON object the server answered: its status, its text as it came, and what it says."""
+    """One JSON object the server answered: its status, its text as it came, and what it says.
+
+    `at` is the server's own clock when it answered (the Date header, whole seconds).
+    """
 
     status: int
     text: str
     body: dict[str, Json]
     retry_after: float | None = None
+    at: datetime | None = None
 
 
 class Failure(click.ClickException):

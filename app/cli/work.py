@@ -43,6 +43,10 @@ def work(
     JSON, at most 256 KiB); any other fails it with the last 2 KiB of its error output as summary.
     The lease is kept by heartbeats; when it is lost, COMMAND is ended.
 
+    A queue whose policy admits no claim is no failure. The worker says once why it waits and until
+    when, leaves the queue alone until then (looking in every half minute, for its owner may open it
+    earlier), or asks again after ever longer pauses when nobody can say when it opens.
+
     The credential is read from SWITCHBOARD_ENDPOINT_TOKEN and the server from SWITCHBOARD_URL.
     COMMAND sees no variable named SWITCHBOARD_ but the three above and SWITCHBOARD_URL: a todo is
     untrusted text, and whoever works on it needs no credential. Hand one on under another name if

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from app.cli.client import Client, NoAnswer
 from app.cli.output import Answer, inner
+from app.cli.work_deferred import Nothing, heard
 from app.cli.work_say import Speaker
 from app.cli.work_stop import Stop
 from app.domain.values import Json
@@ -91,6 +92,7 @@ class Agent:
         self._speaker = speaker
         self._patience = patience
         self._lease_seconds = 0
+        self.granted: tuple[str, ...] = ()  # the queues it may drain, as old as the lease
         self._looked_at = float("-inf")
         self._is_claiming = False
 
@@ -98,15 +100,17 @@ class Agent:
         """The endpoint's effective lease, at most a minute old. It is sent with every claim and
         heartbeat, so that a change of the default never outruns the heartbeats."""
         if time.monotonic() - self._looked_at >= LEASE_LOOK_SECONDS:
-            found = _told(self._whoami()).get("effective_lease_ttl_seconds")
+            told = _told(self._whoami())
+            found, granted = told.get("effective_lease_ttl_seconds"), told.get("queues")
             self._lease_seconds = found if isinstance(found, int) else DEFAULT_LEASE_SECONDS
+            self.granted = tuple(map(str, granted)) if isinstance(granted, list) else ()
             self._looked_at = time.monotonic()
         return self._lease_seconds
 
     def claim_next(
         self, queue: str | None, *, wait_seconds: int, lease_seconds: int
-    ) -> Claimed | None:
-        """Claim one todo, waiting up to `wait_seconds` for it; None when there is none.
+    ) -> Claimed | Nothing:
+        """Claim one todo, waiting up to `wait_seconds` for it; Nothing when there is none.
 
         One intended claim has one Idempotency-Key, however often it must be asked for (R61).
         Raises Refused, OutOfReach when patience ends, and GaveUp when stopping finds nothing.
@@ -121,7 +125,7 @@ class Agent:
             answer = self._asked_until_told(body, key, ANSWER_SECONDS + wait_seconds)
         finally:
             self._is_claiming = False
-        return _claimed(_told(answer), lease_seconds)
+        return _claimed(_told(answer), lease_seconds) or Nothing(deferred=heard(answer))
 
     def abort_claim(self) -> None:
         """End the claim under way, from another thread, once stopping was asked for."""

@@ -12,7 +12,10 @@ from queue import Empty, SimpleQueue
 from types import FrameType
 
 from app.cli.work_agent import Agent, Backoff, Claimed, GaveUp, Refused
+from app.cli.work_deferred import Nothing, Rests, why
 from app.cli.work_lease import Work, work_on
+from app.cli.work_turns import Turns
+from app.domain.values import rfc3339
 
 WAIT_SECONDS = 30  # the longest poll the server takes
 TURN_SECONDS = 2  # the poll on one of several queues, before it is another one's turn
@@ -100,74 +103,92 @@ def _heeding_signals(news: SimpleQueue[str]) -> Iterator[None]:
 
 
 def _run(lanes: Lanes, agent: Agent, turn: int) -> None:
+    lane = _Lane(lanes, agent, turn)
     stop, backoff = lanes.work.stop, Backoff(first=1.0, most=15.0)
-    queues = _Turns(lanes.queues, turn)
     while not stop.asked.is_set():
         started = time.monotonic()
-        claimed = _claim_or_say_why_not(lanes, agent, queues)
-        if claimed is not None:
-            work_on(lanes.work, agent, claimed)
+        found = lane.claim_or_say_why_not()
+        if isinstance(found, Claimed):
+            work_on(lanes.work, agent, found)
         if lanes.once:
-            if claimed is None and not stop.asked.is_set():
+            if found == Nothing() and not stop.asked.is_set():
                 lanes.work.speaker.say("Nothing to do.")
             return
-        if claimed is None and time.monotonic() - started < QUICK_SECONDS:
+        if lane.rest():
+            continue
+        if isinstance(found, Nothing) and time.monotonic() - started < QUICK_SECONDS:
             backoff.pause(stop.asked)  # the server would not let us wait: no busy loop
         else:
             backoff.reset()
 
 
-def _claim_or_say_why_not(lanes: Lanes, agent: Agent, queues: _Turns) -> Claimed | None:
-    try:
-        return _claim(lanes, agent, queues)
-    except GaveUp:
-        return None
-    except Refused as refusal:
-        if refusal.status in ENDS_THE_WORKER:
-            raise
-        lanes.work.speaker.trouble(refusal.sentence)
-        return None
+class _Lane:
+    """One lane's looks for work. Queues that defer are no failures: they are left to rest."""
 
+    def __init__(self, lanes: Lanes, agent: Agent, turn: int):
+        self._lanes = lanes
+        self._agent = agent
+        self._turns = Turns(lanes.queues, turn)
+        self._rests = Rests()
 
-def _claim(lanes: Lanes, agent: Agent, queues: _Turns) -> Claimed | None:
-    lease = agent.lease_seconds()
-    if not queues.several:
-        return agent.claim_next(queues.only, wait_seconds=WAIT_SECONDS, lease_seconds=lease)
-    ends_at = time.monotonic() + WAIT_SECONDS
-    while True:
-        for queue in queues.round():
-            claimed = agent.claim_next(queue, wait_seconds=0, lease_seconds=lease)
-            if claimed is not None:
-                return claimed
-        claimed = agent.claim_next(queues.next(), wait_seconds=TURN_SECONDS, lease_seconds=lease)
-        if claimed is not None or not lanes.once or time.monotonic() >= ends_at:
-            return claimed
+    def claim_or_say_why_not(self) -> Claimed | Nothing:
+        """A todo, or Nothing after one wait. Raises what ends a worker."""
+        try:
+            return self._claim()
+        except GaveUp:
+            return Nothing()
+        except Refused as refusal:
+            if refusal.status in ENDS_THE_WORKER:
+                raise
+            self._lanes.work.speaker.trouble(refusal.sentence)
+            return Nothing()
 
+    def rest(self) -> bool:
+        """Do nothing while all queues rest, until the first may be asked; False when none does."""
+        seconds = self._rests.left(self._lanes.queues or self._agent.granted)
+        if seconds > 0:
+            self._lanes.work.stop.asked.wait(seconds)
+        return seconds > 0
 
-class _Turns:
-    """The queues of a lane; each look starts one further on, so that a full queue starves none."""
+    def _claim(self) -> Claimed | Nothing:
+        lease = self._agent.lease_seconds()
+        if not self._turns.several:
+            return self._ask(self._turns.only, WAIT_SECONDS, lease)
+        ends_at, stop = time.monotonic() + WAIT_SECONDS, self._lanes.work.stop.asked
+        found: Claimed | Nothing = Nothing()
+        while True:
+            found = self._one_round(lease) or found
+            is_over = time.monotonic() >= ends_at or stop.is_set()
+            if isinstance(found, Claimed) or not self._lanes.once or is_over:
+                return found
+            stop.wait(min(self._rests.left(self._lanes.queues), ends_at - time.monotonic()))
 
-    def __init__(self, queues: tuple[str, ...], turn: int):
-        self._queues = queues
-        self._turn = self._waiting_turn = turn
+    def _one_round(self, lease: int) -> Claimed | Nothing | None:
+        """Look at every queue that is awake, then wait a little for one; None when all rest."""
+        refused: dict[str, Nothing] = {}
+        for queue in self._rests.awake(self._turns.round()):
+            found = self._ask(queue, 0, lease)
+            if isinstance(found, Claimed):
+                return found
+            refused[queue] = found
+        awake = self._rests.awake(self._turns.from_next())
+        if awake:
+            found = self._ask(awake[0], TURN_SECONDS, lease)
+            if isinstance(found, Claimed):
+                return found
+            refused[awake[0]] = found
+        deferred = tuple(one for each in refused.values() for one in each.deferred)
+        return Nothing(deferred=deferred) if refused else None
 
-    @property
-    def several(self) -> bool:
-        """Whether there is more than one."""
-        return len(self._queues) > 1
-
-    @property
-    def only(self) -> str | None:
-        """The one queue, or None for whatever the endpoint is granted."""
-        return self._queues[0] if self._queues else None
-
-    def next(self) -> str:
-        """The queue whose turn it is to be waited for."""
-        self._waiting_turn += 1
-        return self._queues[self._waiting_turn % len(self._queues)]
-
-    def round(self) -> list[str]:
-        """All of them, from the one whose turn it is."""
-        self._turn += 1
-        start = self._turn % len(self._queues)
-        return [*self._queues[start:], *self._queues[:start]]
+    def _ask(self, queue: str | None, wait_seconds: int, lease: int) -> Claimed | Nothing:
+        found = self._agent.claim_next(queue, wait_seconds=wait_seconds, lease_seconds=lease)
+        speaker = self._lanes.work.speaker
+        if isinstance(found, Claimed):
+            self._rests.end(str(found.todo.get("queue")))
+            speaker.admitted(str(found.todo.get("queue")))
+            return found
+        self._rests.note(self._agent.granted if queue is None else [queue], found.deferred)
+        for one in found.deferred:
+            until = rfc3339(one.eligible_at) if one.eligible_at and one.exact else ""
+            speaker.deferred(one.queue, one.reason, until, why(one))
+        return found

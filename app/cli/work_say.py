@@ -25,6 +25,7 @@ class Speaker:
         self._colourful = colourful(sys.stdout)
         self._lock = threading.Lock()
         self._trouble = ""
+        self._deferred: dict[str, tuple[str, str]] = {}
 
     def event(self, name: str, todo: Mapping[str, Json], more: str = "") -> None:
         """Something happened to a todo: claimed, done, failed, released or lost."""
@@ -53,6 +54,27 @@ class Speaker:
             was_troubled, self._trouble = bool(self._trouble), ""
         if was_troubled:
             self.say("The server answers again.")
+
+    def deferred(self, queue: str, reason: str, until: str, sentence: str) -> None:
+        """A queue admits no claim: said once for each reason and exact time, whichever lane heard
+        it. It is no failure."""
+        with self._lock:
+            is_news = self._deferred.get(queue) != (reason, until)
+            self._deferred[queue] = (reason, until)
+        if not is_news:
+            return
+        if self._as_json:
+            about: dict[str, Json] = {"event": "deferred", "queue": queue, "reason": reason}
+            self._line(to_json({**about, "next_eligible_at": until or None, "more": sentence}))
+            return
+        self._line(escape(sentence))
+
+    def admitted(self, queue: str) -> None:
+        """A todo of the queue was claimed. A full cap comes and goes with every todo, so that it
+        is not told again; the other reasons are."""
+        with self._lock:
+            if self._deferred.get(queue, ("", ""))[0] != "in_flight_full":
+                self._deferred.pop(queue, None)
 
     def _line(self, text: str) -> None:
         with self._lock:

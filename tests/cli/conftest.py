@@ -46,6 +46,8 @@ def host(tmp_path: Path, fake: FakeServer) -> Host:
     return Host(
         version="1.2.3",
         base_url="https://sb.example",
+        local_url=fake.url,
+        is_embedded=True,
         default_url=fake.url,
         credentials_path=tmp_path / "config" / "credentials.json",
         endpoint_token="sbk_worker",
@@ -55,6 +57,7 @@ def host(tmp_path: Path, fake: FakeServer) -> Host:
         serve=_never,
         migrate=_never,
         open_database=_never,
+        spawn=_never,
     )
 
 
