@@ -109,7 +109,7 @@ def demo(host: Host, seconds: int) -> None:
         _say(f"Using the server at {url}." if was_running else f"Started a server at {url}.")
         lanes = [_prepared(operator, url, lane) for lane in LANES]
         _run_workers(host, url, lanes, seconds)
-        _report(operator, lanes, human, url, was_running=was_running)
+        _report(operator, lanes, human, host.base_url, was_running=was_running)
 
 
 def _human(db: Database) -> Human:

@@ -26,7 +26,7 @@ MOST_LANES = 64
 
 @click.command(cls=Leaf)
 @click.option("--queue", "queues", multiple=True, metavar="Q", help="Only this one; may repeat.")
-@click.option("--once", is_flag=True, help="One todo, or none within one wait of 30 s; then exit.")
+@click.option("--once", is_flag=True, help="One todo, or none within 30 s; then exit.")
 @click.option(
     "--concurrency", type=click.IntRange(1, MOST_LANES), default=1, show_default=True,
     metavar="N", help="How many todos at a time.",

@@ -130,6 +130,7 @@ class _Lane:
         self._agent = agent
         self._turns = Turns(lanes.queues, turn)
         self._rests = Rests()
+        self._has_looked = False
 
     def claim_or_say_why_not(self) -> Claimed | Nothing:
         """A todo, or Nothing after one wait. Raises what ends a worker."""
@@ -153,7 +154,7 @@ class _Lane:
     def _claim(self) -> Claimed | Nothing:
         lease = self._agent.lease_seconds()
         if not self._turns.several:
-            return self._ask(self._turns.only, WAIT_SECONDS, lease)
+            return self._look_or_wait(self._turns.only, lease)
         ends_at, stop = time.monotonic() + WAIT_SECONDS, self._lanes.work.stop.asked
         found: Claimed | Nothing = Nothing()
         while True:
@@ -162,6 +163,20 @@ class _Lane:
             if isinstance(found, Claimed) or not self._lanes.once or is_over:
                 return found
             stop.wait(min(self._rests.left(self._lanes.queues), ends_at - time.monotonic()))
+
+    def _look_or_wait(self, queue: str | None, lease: int) -> Claimed | Nothing:
+        """Look without waiting first, so that a deferred queue is told of at once, not after the
+        wait; then wait, and go on waiting until the next todo."""
+        found = Nothing() if self._has_looked else self._ask(queue, 0, lease)
+        self._has_looked = isinstance(found, Nothing)
+        if isinstance(found, Claimed) or self._is_resting() or self._lanes.work.stop.asked.is_set():
+            return found
+        found = self._ask(queue, WAIT_SECONDS, lease)
+        self._has_looked = isinstance(found, Nothing)
+        return found
+
+    def _is_resting(self) -> bool:
+        return self._rests.left(self._lanes.queues or self._agent.granted) > 0
 
     def _one_round(self, lease: int) -> Claimed | Nothing | None:
         """Look at every queue that is awake, then wait a little for one; None when all rest."""

@@ -84,7 +84,9 @@ class FakeServer:
                     return
                 text = json.dumps(reply.body) if reply.text is None else reply.text
                 data = text.encode()
-                self.send_response(reply.status)
+                self.send_response_only(reply.status)
+                if "Date" not in reply.headers:
+                    self.send_header("Date", self.date_time_string())
                 self.send_header("Content-Length", str(len(data)))
                 for name, value in reply.headers.items():
                     self.send_header(name, value)
