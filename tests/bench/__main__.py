@@ -8,6 +8,7 @@ import time
 
 import click
 
+from tests.bench import claim
 from tests.bench.callers import APART, BOUND, HTTP, MODULE, Crowd, Sample, crowd
 from tests.bench.ground import TERMINAL, Ground, Place, ground
 from tests.bench.plans import MAY_READ, plans
@@ -30,8 +31,10 @@ Cells = dict[tuple[int, str], list[Sample]]
 def main(words: list[str]) -> int:
     """Measures, prints the tables, and answers 1 when a promise is not kept.
 
-    The word `callers` or `sizes` measures that half alone.
+    The word `callers` or `sizes` measures that half alone; `claim` measures what policies cost.
     """
+    if words == ["claim"]:
+        return claim.main()
     began_at = time.monotonic()
     kept = True
     with ground() as here, crowd() as people:

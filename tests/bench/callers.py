@@ -12,18 +12,21 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from multiprocessing import get_context
 
 import urllib3
 from psycopg import sql
 
-from app.db.database import Database, open_pool
+from app.db.database import Database, one, open_pool
+from app.db.gates import Deadline
 from app.domain.callers import Endpoint
+from app.domain.todos import Todo
 from app.parts import POOL_SIZE
-from app.transactions import claiming
-from app.transactions.claims import Claimed, ClaimRequest
+from app.transactions import claiming, looks, picking
+from app.transactions.claims import Claimed, ClaimRequest, NothingClaimed, of_endpoint
+from app.transactions.picking import Kind
 from tests.support.pg import database_over
 
 PROCESSES = 2
@@ -33,6 +36,10 @@ BOUND = "bound"
 APART = "apart"
 MODULE = "module"
 HTTP = "http"
+BARE = "bare"  # the one statement of a claim without a policy, and nothing around it
+DRAINED = "drained"  # a claim whose queue is full for moments: asked again until it is had
+REFUSED = "refused"
+LOOK = "look"  # a budgeted claim's section under its locks, up to the decision; rolled back
 _ONE_ROW = sql.SQL("update bench_rows set n = n + 1 where id = %(id)s")
 
 Call = Callable[[], str | None]
@@ -40,9 +47,10 @@ Call = Callable[[], str | None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """What the callers do, where: `kind` is one of the four words above.
+    """What the callers do, where: `kind` is one of the words above.
 
-    Calls start at `starts_at` on the machine's monotonic clock and go on for `seconds`.
+    Calls start at `starts_at` on the machine's monotonic clock and go on for `seconds`. With
+    `beside`, each process has one more caller, who claims for that endpoint, and only it counts.
     """
 
     kind: str
@@ -54,6 +62,9 @@ class Task:
     endpoint: Endpoint
     server_url: str
     token: str
+    queue_id: int = 0
+    is_grouped: bool = False
+    beside: Endpoint | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +94,7 @@ class Crowd:
         starts_at = time.monotonic() + START_IN_SECONDS
         first, futures = 0, []
         for share in shares:
-            if share:
+            if share or where.get("beside"):
                 task = Task(kind=kind, callers=share, first=first, starts_at=starts_at,
                             seconds=seconds, **where)
                 futures.append(self._pool.submit(_work, task))
@@ -106,7 +117,8 @@ def crowd() -> Iterator[Crowd]:
 
 def _work(task: Task) -> list[tuple[float, float, str | None]]:
     """Runs one process's share of the callers: (milliseconds, ended at, todo) of every call."""
-    done: list[list[tuple[float, float, str | None]]] = [[] for _ in range(task.callers)]
+    callers = task.callers + (task.beside is not None)
+    done: list[list[tuple[float, float, str | None]]] = [[] for _ in range(callers)]
     failed: list[BaseException] = []
 
     def repeat(number: int) -> None:
@@ -123,22 +135,32 @@ def _work(task: Task) -> list[tuple[float, float, str | None]]:
         except BaseException as error:
             failed.append(error)
 
-    threads = [threading.Thread(target=repeat, args=(n,)) for n in range(task.callers)]
+    threads = [threading.Thread(target=repeat, args=(n,)) for n in range(callers)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
     if failed:
         raise failed[0]
-    return [call for calls in done for call in calls]
+    return [call for calls in done[task.callers if task.beside else 0:] for call in calls]
 
 
 def _call(task: Task, number: int) -> Call:
     if task.kind == HTTP:
         return _http_claim(task)
-    database = _database(task.database_url)
-    if task.kind == MODULE:
-        return lambda: _module_claim(database, task.endpoint)
+    database = _database(task.database_url, is_grouped=task.is_grouped)
+    beside = task.beside
+    if beside is not None and number == task.first + task.callers:
+        return lambda: _module_claim(database, beside)
+    made: dict[str, Call] = {
+        MODULE: lambda: _module_claim(database, task.endpoint),
+        DRAINED: lambda: _drained_claim(database, task.endpoint),
+        BARE: lambda: _bare_claim(database, task.endpoint, task.queue_id),
+        REFUSED: lambda: _refused_claim(database, task.endpoint),
+        LOOK: lambda: _look(database, task.endpoint, task.queue_id),
+    }
+    if task.kind in made:
+        return made[task.kind]
     row = number + 2 if task.kind == APART else 1
     return lambda: _update(database, row)
 
@@ -153,6 +175,39 @@ def _module_claim(database: Database, endpoint: Endpoint) -> str:
     claimed = claiming.claim_next(database, endpoint, None, request, gone=lambda: False)
     assert isinstance(claimed, Claimed), "the queue ran dry: the sample says nothing"
     return claimed.todo.id
+
+
+def _bare_claim(database: Database, endpoint: Endpoint, queue_id: int) -> str:
+    claimer = of_endpoint(endpoint, ClaimRequest(lease_ttl_seconds=LEASE_SECONDS))
+    with database.reading() as conn:
+        todo = one(conn, picking.SQL["claim_pending"], claimer.params(queue_id=queue_id), Todo)
+    assert todo is not None, "the queue ran dry: the sample says nothing"
+    return todo.id
+
+
+def _drained_claim(database: Database, endpoint: Endpoint) -> str:
+    until = time.monotonic() + 10.0
+    while time.monotonic() < until:
+        request = ClaimRequest(lease_ttl_seconds=LEASE_SECONDS)
+        claimed = claiming.claim_next(database, endpoint, None, request, gone=lambda: False)
+        if isinstance(claimed, Claimed):
+            return claimed.todo.id
+    raise AssertionError("nobody drains the queue")
+
+
+def _refused_claim(database: Database, endpoint: Endpoint) -> None:
+    request = ClaimRequest(lease_ttl_seconds=LEASE_SECONDS)
+    answer = claiming.claim_next(database, endpoint, None, request, gone=lambda: False)
+    assert isinstance(answer, NothingClaimed), "claimed what no policy admits"
+    assert answer.deferred
+
+
+def _look(database: Database, endpoint: Endpoint, queue_id: int) -> None:
+    claimer = of_endpoint(endpoint, ClaimRequest(lease_ttl_seconds=LEASE_SECONDS))
+    with database.section() as conn:
+        seen = looks.look_next(database, conn, claimer, Deadline(), queue_id, Kind.PENDING)
+        assert seen is not None, "the queue ran dry: the sample says nothing"
+        looks.judge(database, conn, queue_id, seen)
 
 
 def _http_claim(task: Task) -> Call:
@@ -171,9 +226,10 @@ def _http_claim(task: Task) -> Call:
     return claim
 
 
-@lru_cache(maxsize=8)
-def _database(url: str) -> Database:
-    return database_over(open_pool(url, size=POOL_SIZE, prepare=True))
+@lru_cache(maxsize=16)
+def _database(url: str, *, is_grouped: bool) -> Database:
+    database = database_over(open_pool(url, size=POOL_SIZE, prepare=True))
+    return replace(database, has_grouped_commit=is_grouped)
 
 
 @lru_cache(maxsize=1)

@@ -97,7 +97,7 @@ class Ground:
     def __init__(self, databases: Databases, folder: Path) -> None:
         """Use ground() instead."""
         self._databases = databases
-        self._folder = folder
+        self.folder = folder
 
     def place(self, name: str) -> Place:
         """A migrated database with its endpoints, and no todos yet."""
@@ -124,7 +124,7 @@ class Ground:
     def server(self, place: Place) -> Iterator[str]:
         """The URL of a real server on a place's database."""
         with opened(place.url) as database:
-            fleet = Fleet(Fresh(place.url, database), self._folder)
+            fleet = Fleet(Fresh(place.url, database), self.folder)
             try:
                 yield fleet.add(**RETENTION).url
             finally:

@@ -11,6 +11,7 @@ from psycopg import sql
 
 from app.data import data
 from app.db.statements import load
+from app.domain.callers import Endpoint
 from tests.bench.ground import Place
 
 MAY_READ = {
@@ -45,6 +46,17 @@ def explain(
                 and node["Node Type"] != "LockRows"]
     read = {node.get("Index Name", f"({node['Node Type']})") for node in on_todos}
     return read - {KEY}, [_line(depth, node) for depth, node in nodes]
+
+
+def probes(place: Place, endpoint: Endpoint) -> dict[str, int]:
+    """How often the peek for an endpoint probes each index of todos."""
+    params = _Params({"endpoint_id": endpoint.id})
+    asked = b"explain (analyze, format json) " + _statement("peek_heads").as_bytes(place.conn)
+    row = place.conn.execute(asked, params).fetchone()
+    assert row is not None
+    said = row[0] if isinstance(row[0], list) else json.loads(str(row[0]))
+    return {node.get("Index Name", node["Node Type"]): node["Actual Loops"]
+            for _, node in _nodes(said[0]["Plan"], 0) if node.get("Relation Name") == "todos"}
 
 
 class _Params(dict[str, object]):
