@@ -75,5 +75,5 @@ def _row(one: Charge) -> tuple[str, ...]:
 def _verdict(difference: int) -> str:
     if difference == 0:
         return "equal"
-    what = "units more than attempts" if difference > 0 else "attempts more than units"
-    return f"{abs(difference)} {what}"
+    more, less = ("used", "marked") if difference > 0 else ("marked", "used")
+    return f"{more} exceeds {less} by {abs(difference)}"

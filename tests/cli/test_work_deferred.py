@@ -219,7 +219,7 @@ def test_clocks_that_agree_give_the_fraction_of_a_second() -> None:
     ],
 )
 def test_without_an_exact_time_ahead_the_pauses_grow_with_jitter(entry: dict[str, Json]) -> None:
-    one, rests, pauses = told({"queue": "q", **entry, **{"queue": "q"}}), Rests(), []
+    one, rests, pauses = told({"queue": "q", **entry, "queue": "q"}), Rests(), []
     assert one.wait is None
     for _ in range(6):
         rests.note(["q"], [one])
