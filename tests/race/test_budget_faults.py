@@ -53,6 +53,22 @@ def test_an_admission_table_out_of_reach_refuses_and_heals(
     assert ground.make.value("select count(*) from admission_faults") == 0
 
 
+@pytest.mark.rule("a todo table out of reach stops every claim, and lets none through")
+@pytest.mark.parametrize(("privilege", "table"), [
+    ("select", "todos"), ("update", "todos"), ("select", "todo_attempts"),
+    ("insert", "todo_attempts"), ("select", "queues"),
+])
+def test_a_todo_table_out_of_reach_admits_nothing(
+    ground: Ground, privilege: str, table: str
+) -> None:
+    ground.make.run(f"revoke {privilege} on {table} from {ground.role}")
+    assert {ground.ask(verb) for verb in VERBS} <= {"admission_unavailable", "unavailable"}
+    ground.is_clean(claims=0)
+    ground.make.run(f"grant {privilege} on {table} to {ground.role}")
+    assert [ground.ask(verb) for verb in VERBS] == ["claimed"] * 3
+    ground.is_clean(claims=3)
+
+
 @pytest.mark.req("REQ-9")
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda text: text.split("(")[0])
 def test_a_missing_function_refuses_and_heals(ground: Ground, function: str) -> None:
