@@ -23,6 +23,7 @@ class Kind(StrEnum):
     PENDING = "pending"
     DUE = "due"
     LAPSED = "lapsed"
+    LONE = "lone"  # pending, of the endpoint's only queue, and no due retry may come before it
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,14 +46,15 @@ def take_next(
     params = claimer.params(queue_id=queue_id)
     statement = SQL[f"claim_{kind}"]
     if not claimer.is_remembered:
-        with db.reading() as conn, database.deciding(conn):
-            todo = database.one(conn, statement, params, Todo)
-        if todo is None:
-            return None
-        pick = Pick(todo, is_takeover=kind is Kind.LAPSED)
-        replaying.count(db, pick)
-        with database.committed(), db.reading() as conn:
-            return replaying.described(db, conn, claimer, pick, None)
+        with db.reading() as conn:
+            with database.deciding(conn):
+                todo = database.one(conn, statement, params, Todo)
+            if todo is None:
+                return None
+            pick = Pick(todo, is_takeover=kind is Kind.LAPSED)
+            replaying.count(db, pick)
+            with database.committed():
+                return replaying.described(db, conn, claimer, pick, None)
     return _in_transaction(db, claimer, gone, lambda conn: _pick(conn, kind, params))
 
 

@@ -7,39 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 
 from app.db import database
 from app.db.database import Connection, Database
 from app.db.gates import Deadline
-from app.db.memory import Counted
+from app.db.memory import Counted, Lone
 from app.db.statements import load
 from app.domain.admission import UNAVAILABLE, Admitted, Deferral, Reason, Waiting
 from app.domain.errors import Conflict, NotFound, Unavailable
 from app.reads import admission
 from app.transactions import admitting, picking, refusals
 from app.transactions.claims import Claimed, Claimer, Gone, NothingClaimed, Refused
+from app.transactions.heads import Head, Queue, oldest_first
 from app.transactions.picking import Kind
 
 SQL = load("searching")
-
-
-@dataclass(frozen=True, slots=True)
-class _Head:
-    queue_id: int
-    name: str
-    has_policy: bool
-    pending_at: datetime | None
-    pending_id: str | None
-    due_at: datetime | None
-    due_id: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class _Queue:
-    queue_id: int
-    name: str
-    has_policy: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +46,9 @@ class Search:
 
     def run(self) -> Claimed | NothingClaimed:
         """Claim, or say what waits behind which policy. Raises Unavailable, OutcomeUnknown."""
+        found = self._lone()
+        if found is not None:
+            return found
         turns = 0
         while True:
             found = self._heads() or self._lapsed()
@@ -81,22 +66,45 @@ class Search:
                 raise Unavailable
             self._forget([each.queue_id for each in admitted])
 
+    def _lone(self) -> Claimed | None:
+        """Without a peek, where the endpoint drained one queue lately: the pick asks itself."""
+        endpoint_id = self.claimer.endpoint_id
+        if self.queue_id is not None or endpoint_id is None:
+            return None
+        lone = self.db.memory.lone.get(endpoint_id)
+        if lone is None or not lone.is_trusted:
+            return None
+        found = self._try(Queue(lone.queue_id, lone.name, lone.has_policy), Kind.LONE, ())
+        if found is None:
+            self.db.memory.lone.put(endpoint_id, Lone.doubted(lone))
+        return found
+
     def _heads(self) -> Claimed | None:
         """The heads of the queues, oldest first (R48)."""
         with self.db.reading() as conn:
-            heads = database.many(conn, SQL["peek_heads"], self._scope(), _Head)
-        for kind, head in _oldest_first(heads):
+            heads = database.many(conn, SQL["peek_heads"], self._scope(), Head)
+        for kind, head in oldest_first(heads):
             if head.queue_id not in self.refused:
-                queue = _Queue(head.queue_id, head.name, head.has_policy)
+                queue = Queue(head.queue_id, head.name, head.has_policy)
                 found = self._try(queue, kind, heads)
                 if found is not None:
+                    self._remember(queue, heads)
                     return found
         return None
+
+    def _remember(self, queue: Queue, heads: Sequence[Head]) -> None:
+        endpoint_id = self.claimer.endpoint_id
+        if self.queue_id is not None or endpoint_id is None or len(heads) > 1:
+            return
+        known = self.db.memory.lone.get(endpoint_id)
+        if known is None or known.is_trusted or known.has_policy != queue.has_policy:
+            lone = Lone(queue.queue_id, queue.name, queue.has_policy, 0.0)
+            self.db.memory.lone.put(endpoint_id, lone)
 
     def _lapsed(self) -> Claimed | None:
         """Takeovers, only when nothing else is claimable, or where the cap is full (R4, R70)."""
         with self.db.reading() as conn:
-            queues = database.many(conn, SQL["peek_lapsed"], self._scope(), _Queue)
+            queues = database.many(conn, SQL["peek_lapsed"], self._scope(), Queue)
         for queue in queues:
             if self._may_take_over(queue.queue_id):
                 found = self._try(queue, Kind.LAPSED, ())
@@ -104,7 +112,7 @@ class Search:
                     return found
         return None
 
-    def _try(self, queue: _Queue, kind: Kind, heads: Sequence[_Head]) -> Claimed | None:
+    def _try(self, queue: Queue, kind: Kind, heads: Sequence[Head]) -> Claimed | None:
         if not queue.has_policy:
             return picking.take_next(self.db, self.claimer, queue.queue_id, kind, self.gone)
         answer = admitting.take_next(self.db, self.claimer, queue.queue_id, kind, self.gone)
@@ -130,12 +138,12 @@ class Search:
         self.has_repicked.add(queue_id)
         return True
 
-    def _leave_out_others(self, heads: Sequence[_Head]) -> None:
+    def _leave_out_others(self, heads: Sequence[Head]) -> None:
         """After the first refusal, look at the other policies once, unlocked, and skip (R13)."""
-        if self.has_read_others:
+        others = [h for h in heads if h.has_policy and h.queue_id not in self.refused]
+        if self.has_read_others or not others:
             return
         self.has_read_others = True
-        others = [h for h in heads if h.has_policy and h.queue_id not in self.refused]
         with self.db.reading() as conn:
             found = admission.statuses(conn, [h.queue_id for h in others], counts_all=False)
         for head in others:
@@ -205,17 +213,6 @@ class Search:
 
     def _scope(self) -> database.Params:
         return self.claimer.params(queue_id=self.queue_id)
-
-
-def _oldest_first(heads: Sequence[_Head]) -> list[tuple[Kind, _Head]]:
-    tries = []
-    for head in heads:
-        if head.pending_at and head.pending_id:
-            tries.append((head.pending_at, head.pending_id, Kind.PENDING, head))
-        if head.due_at and head.due_id:
-            tries.append((head.due_at, head.due_id, Kind.DUE, head))
-    tries.sort(key=lambda each: each[:2])
-    return [(kind, head) for _, _, kind, head in tries]
 
 
 def _waiting(queue: str, deferral: Deferral, pending: int) -> Waiting:

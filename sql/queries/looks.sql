@@ -34,6 +34,36 @@ select p.id as todo_id, p.attempts_total, p.is_takeover, (l.v).policy_id, (l.v).
                     then look_under_lock(%(queue_id)s, p.id, %(expected)s) end as v
         offset 0) l;
 
+-- name: pick_lone_and_look
+-- The same without a peek before it, for an endpoint that drains this one queue: it asks itself
+-- whether that is still so, and whether a due retry might be older.
+with picked as (
+  select t.id, t.attempts_total, t.state = 'claimed' as is_takeover, q.has_policy
+    from todos t
+    join queues q on q.id = t.queue_id
+   where t.queue_id = %(queue_id)s
+     and t.state = 'pending'
+     and (select count(*) = 1 and bool_and(g.queue_id = %(queue_id)s)
+            from endpoint_queues g
+           where g.endpoint_id = %(endpoint_id)s)
+     and not exists (select 1
+                       from todos d
+                      where d.queue_id = %(queue_id)s and d.state = 'failed'
+                        and d.next_retry_at <= (select clock()) and d.attempt < d.max_attempts)
+   order by t.created_at, t.id
+   limit 1
+     for update of t skip locked
+)
+select p.id as todo_id, p.attempts_total, p.is_takeover, (l.v).policy_id, (l.v).revision, (l.v).max_in_flight,
+       (l.v).max_claims_per_window, (l.v).window_period, (l.v).window_tz, (l.v).window_start,
+       (l.v).window_weekday, (l.v).in_flight, (l.v).at, (l.v).used,
+       %(expected)s::timestamptz as expected
+  from picked p
+ cross join lateral (
+        select case when p.has_policy
+                    then look_under_lock(%(queue_id)s, p.id, %(expected)s) end as v
+        offset 0) l;
+
 -- name: pick_due_and_look
 -- The same for a due retry.
 with picked as (

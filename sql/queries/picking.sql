@@ -23,6 +23,35 @@ select r.id, r.queue_id, r.queue, r.queue_name, r.team, r.endpoint_id, r.team_id
               %(session)s, %(owner)s, %(claimant)s, %(claim_key)s, %(args_hash)s,
               %(token_hash)s, %(policy_id)s, %(window_start)s) r;
 
+-- name: claim_lone
+-- The same without a peek before it, for an endpoint that drains this one queue: it asks itself
+-- whether that is still so, and whether a due retry might be older.
+with picked as (
+  select t.id
+    from todos t
+   where t.queue_id = %(queue_id)s
+     and t.state = 'pending'
+     and (select count(*) = 1 and bool_and(g.queue_id = %(queue_id)s and not g.has_policy)
+            from endpoint_queues g
+           where g.endpoint_id = %(endpoint_id)s)
+     and not exists (select 1
+                       from todos d
+                      where d.queue_id = %(queue_id)s and d.state = 'failed'
+                        and d.next_retry_at <= (select clock()) and d.attempt < d.max_attempts)
+   order by t.created_at, t.id
+   limit 1
+     for update of t skip locked
+)
+select r.id, r.queue_id, r.queue, r.queue_name, r.team, r.endpoint_id, r.team_id, r.source,
+       r.kind, r.title, r.payload, r.event_id, r.idempotency_key, r.state, r.owner,
+       r.lease_expires_at, r.attempt, r.max_attempts, r.next_retry_at, r.result, r.created_at,
+       r.updated_at, r.claimed_at, r.completed_at, r.attempts_total, r.attempts_pruned,
+       r.has_policy, r.claimed_by_endpoint_id
+  from picked p
+ cross join lateral mark_claimed(p.id, %(at)s, %(lease_seconds)s, %(kind)s, %(endpoint_id)s,
+              %(session)s, %(owner)s, %(claimant)s, %(claim_key)s, %(args_hash)s,
+              %(token_hash)s, %(policy_id)s, %(window_start)s) r;
+
 -- name: claim_due
 -- The same for a parked retry whose time has come and that no scheduler has moved yet.
 with picked as (
