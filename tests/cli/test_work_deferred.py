@@ -78,7 +78,8 @@ def test_once_with_everything_deferred_says_why_until_when_and_exits_0(
 @pytest.mark.parametrize(
     ("reason", "words"),
     [("paused", "is paused"), ("in_flight_full", "has as many todos in flight as it admits"),
-     ("admission_unavailable", "cannot judge its budget now"), ("new", "admits no claim now (new)")],
+     ("admission_unavailable", "cannot judge its budget now"),
+     ("new", "admits no claim now (new)")],
 )  # fmt: skip
 def test_a_time_that_is_no_promise_is_not_told(
     reason: str, words: str, cli: Cli, fake: FakeServer
@@ -219,7 +220,7 @@ def test_clocks_that_agree_give_the_fraction_of_a_second() -> None:
     ],
 )
 def test_without_an_exact_time_ahead_the_pauses_grow_with_jitter(entry: dict[str, Json]) -> None:
-    one, rests, pauses = told({"queue": "q", **entry, "queue": "q"}), Rests(), []
+    one, rests, pauses = told({**entry, "queue": "q"}), Rests(), []
     assert one.wait is None
     for _ in range(6):
         rests.note(["q"], [one])
