@@ -7,6 +7,7 @@ from dataclasses import dataclass
 BUDGETS = "tests/transactions/test_budgets.py"
 CLAIMS = "tests/transactions/test_claiming.py"
 SETTLES = "tests/transactions/test_settling.py"
+LONE = "tests/transactions/test_lone_queue.py"
 LIMITER = "tests/transactions/test_write_limit.py"
 POLICIES = "tests/transactions/test_policies.py"
 WINDOWS = "tests/domain/test_windows.py"
@@ -160,6 +161,21 @@ REST = (
         "the plain claim forgets has_policy", "sql/queries/picking.sql",
         "and (select not g.has_policy", "and (select true",
         (BUDGETS, "-k", "plain_claim"),
+    ),
+    Mutant(
+        "a lone queue is not asked for", "sql/queries/looks.sql",
+        "(select count(*) = 1 and bool_and(g.queue_id", "(select true or bool_and(g.queue_id",
+        (LONE, "-k", "granted"),
+    ),
+    Mutant(
+        "the claim without a peek forgets has_policy", "sql/queries/picking.sql",
+        "and bool_and(g.queue_id = %(queue_id)s and not g.has_policy)",
+        "and bool_and(g.queue_id = %(queue_id)s)", (LONE, "-k", "policy"),
+    ),
+    Mutant(
+        "the claim without a peek overlooks due retries", "sql/queries/picking.sql",
+        "where d.queue_id = %(queue_id)s and d.state = 'failed'", "where false",
+        (LONE, "-k", "due_retry"),
     ),
     Mutant(
         "a hidden head is called empty", SEARCHING,
