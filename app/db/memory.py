@@ -11,6 +11,8 @@ from typing import Generic, TypeVar
 from uuid import UUID
 
 from app.db.gates import Gates
+from app.domain.policy import Policy
+from app.domain.windows import Span
 
 _MOST = 10_000
 _COUNT_SECONDS = 1.0
@@ -84,6 +86,15 @@ class Lone:
 
 
 @dataclass(frozen=True, slots=True)
+class Spent:
+    """A window that was exhausted under this policy."""
+
+    policy_id: UUID
+    policy: Policy
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
 class Memory:
     """Hints that save a trip when right and cost one when stale; correctness never rests here."""
 
@@ -91,4 +102,5 @@ class Memory:
     window_starts: Recent[datetime] = field(default_factory=Recent)
     pending: Recent[Counted] = field(default_factory=Recent)
     lone: Recent[Lone] = field(default_factory=Recent)
+    spent: Recent[Spent] = field(default_factory=Recent)
     faults: Recent[bool] = field(default_factory=Recent)

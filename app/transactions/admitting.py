@@ -24,7 +24,7 @@ from app.domain.admission import UNAVAILABLE, Deferral, Headroom, headroom
 from app.domain.errors import Conflict, NotFound, OutcomeUnknown
 from app.domain.policy import PolicyBroken
 from app.domain.todos import Todo
-from app.transactions import barrier, faults, looks, picking, replaying
+from app.transactions import barrier, faults, looks, picking, replaying, spent
 from app.transactions.claims import Claimed, Claimer, Gone, Pick, Refused, leave_if, watched
 from app.transactions.looks import Look, Verdict
 from app.transactions.picking import Kind
@@ -130,6 +130,7 @@ def _run(attempt: _Attempt) -> Claimed | Refused | None:
             raise Conflict("The todo is not claimable now.")
         verdict = looks.judge(db, conn, attempt.queue_id, seen)
         if isinstance(verdict.decision, Deferral):
+            spent.remember(db, attempt.queue_id, seen, verdict)
             return Refused(verdict.decision)
         leave_if(attempt.gone)
         # A lone caller gains nothing by sharing a flush.

@@ -16,7 +16,7 @@ from app.db.statements import load
 from app.domain.admission import UNAVAILABLE, Admitted, Deferral, Reason, Waiting
 from app.domain.errors import Conflict, NotFound, Unavailable
 from app.reads import admission
-from app.transactions import admitting, picking, refusals
+from app.transactions import admitting, picking, refusals, spent
 from app.transactions.claims import Claimed, Claimer, Gone, NothingClaimed, Refused
 from app.transactions.heads import Head, Queue, oldest_first
 from app.transactions.picking import Kind
@@ -83,6 +83,9 @@ class Search:
         """The heads of the queues, oldest first (R48)."""
         with self.db.reading() as conn:
             heads = database.many(conn, SQL["peek_heads"], self._scope(), Head)
+        unasked = [head for head in heads if head.queue_id not in self.refused]
+        for head, deferral in spent.still(self.db, unasked):
+            self._refuse(head.queue_id, head.name, deferral)
         for kind, head in oldest_first(heads):
             if head.queue_id not in self.refused:
                 queue = Queue(head.queue_id, head.name, head.has_policy)

@@ -8,6 +8,7 @@ BUDGETS = "tests/transactions/test_budgets.py"
 CLAIMS = "tests/transactions/test_claiming.py"
 SETTLES = "tests/transactions/test_settling.py"
 LONE = "tests/transactions/test_lone_queue.py"
+SPENT = "tests/transactions/test_spent.py"
 LIMITER = "tests/transactions/test_write_limit.py"
 POLICIES = "tests/transactions/test_policies.py"
 WINDOWS = "tests/domain/test_windows.py"
@@ -176,6 +177,14 @@ REST = (
         "the claim without a peek overlooks due retries", "sql/queries/picking.sql",
         "where d.queue_id = %(queue_id)s and d.state = 'failed'", "where false",
         (LONE, "-k", "due_retry"),
+    ),
+    Mutant(
+        "a spent window is remembered past its end", "app/transactions/spent.py",
+        " or not span.starts_at <= now.at < span.ends_at", "", (SPENT, "-k", "new_window"),
+    ),
+    Mutant(
+        "a spent window outlives its policy", "app/transactions/spent.py",
+        "_policy(now) != spent.policy or ", "", (SPENT, "-k", "raised_limit"),
     ),
     Mutant(
         "a hidden head is called empty", SEARCHING,
