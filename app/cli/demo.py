@@ -18,7 +18,7 @@ import click
 from app.cli import budget_words
 from app.cli.client import Client, NoAnswer, encoded
 from app.cli.credentials import Credentials
-from app.cli.demo_children import Running, server, workers
+from app.cli.demo_children import Running, orderly, server, workers
 from app.cli.frame import Leaf, Operator, pass_host, segment
 from app.cli.host import Host
 from app.cli.output import Answer, Failure, inner, listed, show_value, table, wants_json, word
@@ -100,6 +100,7 @@ def demo(host: Host, seconds: int) -> None:
             " SWITCHBOARD_DATABASE_URL."
         )
     with contextlib.ExitStack() as stack:
+        stack.enter_context(orderly())
         db = stack.enter_context(host.open_database())
         human = _human(db)
         token = people.mint_operator_token(db, human.id, "demo")

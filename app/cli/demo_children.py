@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import signal
 import socket
 import subprocess
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import FrameType
+from typing import NoReturn
 
 from app.cli.client import Client, NoAnswer
 from app.cli.host import Host
@@ -35,9 +38,12 @@ class Running:
         """Whether it is gone already."""
         return self._process.poll() is not None
 
-    def stop(self) -> None:
-        """Ask it to end, wait for its last words, and kill it when it does not end."""
+    def ask_to_stop(self) -> None:
+        """Tell it to end, without waiting. Once: a second time cuts a worker's grace short."""
         self._process.terminate()
+
+    def finish(self) -> None:
+        """Wait for its end and its last words, and kill it when it does not end."""
         try:
             self._process.wait(STOP_SECONDS)
         except subprocess.TimeoutExpired:
@@ -51,6 +57,21 @@ class Running:
         with stream:
             for line in stream:
                 hear(line.decode("utf-8", "replace").rstrip("\n"))
+
+
+@contextlib.contextmanager
+def orderly() -> Iterator[None]:
+    """Within the block SIGTERM ends us as Ctrl-C does: children first, then Postgres."""
+    before = signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _interrupt(_number: int, _frame: FrameType | None) -> NoReturn:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # a second one must not tear the stop
+    raise KeyboardInterrupt
 
 
 @contextlib.contextmanager
@@ -73,7 +94,8 @@ def server(host: Host, token: str) -> Iterator[tuple[str, bool]]:
         _await(running, url, token, words)
         yield url, False
     finally:
-        running.stop()
+        running.ask_to_stop()
+        running.finish()
 
 
 @contextlib.contextmanager
@@ -83,7 +105,9 @@ def workers(running: Sequence[Running]) -> Iterator[None]:
         yield
     finally:
         for one in running:
-            one.stop()
+            one.ask_to_stop()
+        for one in running:
+            one.finish()
 
 
 def _await(running: Running, url: str, token: str, words: deque[str]) -> None:
