@@ -8,6 +8,7 @@ import psycopg
 import pytest
 
 from app.db.database import Database
+from app.domain.errors import Unavailable
 from app.transactions import sweeps
 from app.transactions.sweeps import Swept
 from tests.support.clock import Clock
@@ -231,7 +232,7 @@ def test_a_sweep_that_fails_changes_nothing_and_counts_nothing(db: Database, mak
     todo = make.todo(make.endpoint(), state="claimed", lease=-1)
     make.run("alter table todo_attempts rename to attempts_away")
     try:
-        with pytest.raises(psycopg.Error):
+        with pytest.raises(Unavailable):
             sweeps.reap(db)
     finally:
         make.run("alter table attempts_away rename to todo_attempts")
