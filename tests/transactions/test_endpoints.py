@@ -118,7 +118,7 @@ def test_a_taken_slug_draws_another_tail(
         (VendRequest(name="m", verbs=("claim", "claim")), "verbs"),
         (VendRequest(name="m", verbs=("fly",)), "verbs"),
         (VendRequest(name="m", verbs=("whoami",)), "verbs"),
-        (VendRequest(name="m", verbs=("set_admission_policy",)), "verbs"),
+        (VendRequest(name="m", verbs=("clock_in",)), "verbs"),
         (VendRequest(name="m", lifetime="soon"), "lifetime"),
         (VendRequest(name="m", default_lease_ttl_seconds=59), "default_lease_ttl_seconds"),
         (VendRequest(name="m", webhook_source_type="fax"), "webhook_source_type"),
