@@ -17,6 +17,7 @@ from tests.bench.ground import Place
 MAY_READ = {
     "peek_heads": {"todos_pending", "todos_due"},
     "claim_pending": {"todos_pending"},
+    "claim_lone": {"todos_pending", "todos_due"},
     "claim_due": {"todos_due"},
 }
 # A claim reads the row it picked again by its key.
