@@ -89,7 +89,7 @@ def test_callers_that_wait_for_rows_beside_a_revoke_never_deadlock(
             def act(number: int, workers=workers, owner=owner, holder=holder,
                     slug=endpoint.slug) -> Answer | None:
                 if number == 24:
-                    make.wait_until_blocked(2)
+                    make.wait_until_blocked(3)  # one caller of each server, and the revoke
                     return holder.rollback()
                 if number == 25:
                     make.wait_until_blocked()
