@@ -116,8 +116,11 @@ def _pytest(folders: list[str], rest: list[str]) -> list[Phase]:
     base = [sys.executable, "-m", "pytest", "-q", "--color=no", "-rfE"]
     apart = [f"--ignore=tests/{name}" for name in APART if f"tests/{name}" not in folders]
     if "tests/soak" in folders:
-        long = [*base, *apart, "--timeout=0", *folders, *_lengthened(), *rest]
-        return [Phase("soak", long, environment={"TESTS_LONG": "1"})]
+        # Long rounds mostly wait (for leases, crashes, restarts), so files run side by side.
+        long = [*base, *apart, "-n", "3", "--dist", "loadfile", "--timeout=0", "--durations=15",
+                *folders, *_lengthened(), *rest]
+        planted = Phase("mutants", [sys.executable, "-m", "tests.mutants"])
+        return [Phase("soak", long, environment={"TESTS_LONG": "1"}), *([] if rest else [planted])]
     if any(f"tests/{name}" in folders for name in APART):
         return [Phase("tests", [*base, "-s", "--timeout=0", *folders, *apart, *rest])]
     if "-m" in rest or any("::" in word for word in rest):

@@ -173,7 +173,8 @@ def test_soak_and_bench_are_not_in_the_default_run() -> None:
             assert "--ignore=tests/soak" in phase.argv
             assert "--ignore=tests/bench" in phase.argv
 
-    (soak,) = phases.planned(["soak"])
+    soak, mutants = phases.planned(["soak"])
+    assert mutants.argv[-1] == "tests.mutants"
     assert "--ignore=tests/soak" not in soak.argv
     assert "tests/soak" in soak.argv
     assert "tests/race/test_claims.py" in soak.argv

@@ -1,6 +1,6 @@
 """What strangers may throw at a door: bodies, queries, headers, paths; and the one rule they test.
 
-Short rounds by default; in the soak fifty times as long.
+Short rounds by default; in the soak twenty times as long.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ BROKEN = st.one_of(
 def rounds(examples: int) -> settings:
     """How long to throw: the same short rounds every time, or long ones that differ."""
     return settings(
-        max_examples=examples * (50 if LONG else 1), deadline=None, derandomize=not LONG,
+        max_examples=examples * (20 if LONG else 1), deadline=None, derandomize=not LONG,
         database=None, suppress_health_check=list(HealthCheck),
     )
 
