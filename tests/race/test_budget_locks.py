@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from datetime import timedelta
 
 import psycopg
@@ -83,16 +84,19 @@ def test_callers_that_wait_for_rows_beside_a_revoke_never_deadlock(
         token = make.credential(endpoint)
         workers = [agent(pair[n % 2].url, token) for n in range(24)]
         owner = operator(pair[turn % 2].url, make.operator_token(ada))
+        revoking = threading.Event()
         with psycopg.connect(pair.database_url) as holder:
             holder.execute("select 1 from todos where endpoint_id = %s for update", (endpoint.id,))
 
             def act(number: int, workers=workers, owner=owner, holder=holder,
-                    slug=endpoint.slug) -> Answer | None:
+                    slug=endpoint.slug, revoking=revoking) -> Answer | None:
                 if number == 24:
-                    make.wait_until_blocked(3)  # one caller of each server, and the revoke
+                    assert revoking.wait(30)
+                    make.wait_until_blocked(2)
                     return holder.rollback()
                 if number == 25:
                     make.wait_until_blocked()
+                    revoking.set()
                     return owner.post(f"/endpoints/{slug}/revoke")
                 return workers[number].call("claim_next")
 
