@@ -105,7 +105,7 @@ class Client:
         retry_after = _seconds(headers.get("Retry-After"))
         try:
             body: Json = json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):  # a server may answer anything
             body = None
         if not isinstance(body, dict):
             sentence = f"{self.url} answered {status} without a JSON object; is it Switchboard?"

@@ -98,6 +98,10 @@ def operator(host: Host) -> Operator:
     saved = credentials.load(host)
     if saved is None:
         raise Failure("Not logged in; use `switchboard login --token-stdin`.")
+    named = host.environment.get("SWITCHBOARD_URL")
+    if named and named.rstrip("/") != saved.url:
+        # Whoever names a server means it; to act on another one would be worse than to refuse.
+        raise Failure(f"Logged in to {saved.url}, not to {named}, which SWITCHBOARD_URL names.")
     return Operator(saved)
 
 

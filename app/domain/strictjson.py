@@ -10,6 +10,8 @@ from app.domain.errors import InvalidArgument
 from app.domain.values import Json
 
 DEEPEST = 64
+LONGEST_INTEGER = 400  # digits; beyond it no double and no column of ours holds the number
+_TOO_DEEP = "The request body is nested too deeply."
 
 
 class _NotJson:
@@ -19,8 +21,12 @@ class _NotJson:
 NOT_JSON: Final = _NotJson()
 
 
-class _Refused(ValueError):
-    """A JSON text that we do not take, with the sentence that says why."""
+class _Refused(Exception):
+    """A JSON text that we do not take, with the sentence that says why and the key, if known."""
+
+    def __init__(self, sentence: str, field: str | None = None) -> None:
+        super().__init__(sentence)
+        self.field = field
 
 
 def parse_object(data: bytes) -> dict[str, Json]:
@@ -55,22 +61,40 @@ def _parse(data: bytes, *, strict: bool) -> Json:
             object_pairs_hook=_no_duplicates if strict else dict,
             parse_constant=_no_constant,
             parse_float=_finite,
+            parse_int=_short,
         )
-        _check(value, DEEPEST)
+        _check_all(value)
     except _Refused as wrong:
-        raise InvalidArgument(str(wrong)) from None
+        raise InvalidArgument(str(wrong), field=wrong.field) from None
     except UnicodeDecodeError:
         raise InvalidArgument("The request body must be UTF-8.") from None
-    except (ValueError, RecursionError):
+    except RecursionError:
+        raise InvalidArgument(_TOO_DEEP) from None
+    except ValueError:
         raise InvalidArgument("The request body is not valid JSON.") from None
     return value
+
+
+def _check_all(value: Json) -> None:
+    """Check every part; a fault below a key of the body names that key."""
+    if not isinstance(value, dict):
+        _check(value, DEEPEST)
+        return
+    for key, item in value.items():
+        try:
+            _check_text(key)
+            _check(item, DEEPEST - 1)
+        except _Refused as wrong:
+            field = key if key.isprintable() else None
+            raise _Refused(str(wrong), field) from None
 
 
 def _no_duplicates(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
     found: dict[str, Json] = {}
     for key, value in pairs:
         if key in found:
-            raise _Refused("The request body names a key twice.")
+            field = key if key.isprintable() else None
+            raise _Refused("The request body names a key twice.", field)
         found[key] = value
     return found
 
@@ -86,9 +110,15 @@ def _finite(text: str) -> float:
     return number
 
 
+def _short(digits: str) -> int:
+    if len(digits) > LONGEST_INTEGER:
+        raise _Refused("The request body contains a number that is too large.")
+    return int(digits)
+
+
 def _check(value: Json, levels: int) -> None:
     if levels == 0:
-        raise _Refused("The request body is nested too deeply.")
+        raise _Refused(_TOO_DEEP)
     if isinstance(value, str):
         _check_text(value)
     elif isinstance(value, list):
