@@ -164,7 +164,8 @@ def test_postgres_stopped_at_once_under_load_keeps_every_acknowledged_transition
 
     _all_there(durable_fleet, ledgers)
     assert all(server.is_running() for server in servers)
-    assert set().union(*(entry.statuses for entry in ledgers)) <= {200, 201, 500, 503}
+    # 429: eight writers of one human may reach the limit of its writes.
+    assert set().union(*(entry.statuses for entry in ledgers)) <= {200, 201, 429, 500, 503}
 
 
 def _work(worker: HttpCaller, owner: HttpCaller, slug: str, ledger: Ledger,
