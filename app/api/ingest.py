@@ -115,8 +115,10 @@ def _note_refusal(
     """Count and log a refusal: never the token, a header, the secret or the body."""
     db = database()
     deliveries.count_verdict(db, webhook, accepted=False)
-    reason = judged.reason if isinstance(judged, Refused) else None
-    if reason is not None and not isinstance(error, RateLimited):
+    # Over the rate nothing is said of the delivery itself, in the counters or in the log.
+    is_judged = isinstance(judged, Refused) and not isinstance(error, RateLimited)
+    reason = judged.reason if isinstance(judged, Refused) and is_judged else None
+    if reason is not None:
         deliveries.count_reason(db, webhook, reason)
     log.warning(
         "delivery_refused code=%s reason=%s source=%s webhook=%s address=%s",
