@@ -52,7 +52,7 @@ def wake_ups_arrive(direct_url: str) -> bool:
 def _why_not(refused: OSError, host: str, port: int) -> str:
     where = f"{host}:{port}"
     if refused.errno == errno.EADDRINUSE:
-        return f"{where} is in use by another program. Stop it, or set SWITCHBOARD_ADDR."
+        return f"{where} is in use, by another server or program. Stop it, or set SWITCHBOARD_ADDR."
     if refused.errno == errno.EACCES:
         return f"This account may not listen on {where}. Set SWITCHBOARD_ADDR to another port."
     return f"Cannot listen on {where}: {refused.strerror}. Set SWITCHBOARD_ADDR."

@@ -23,6 +23,7 @@ from app.db import migrate
 from app.greeting import greet
 from app.hosting import Backing
 from app.listening import StartError
+from app.reads import keys
 from app.settings import KEY_NAME, Settings
 
 _LOOK = 0.1  # seconds between two looks at the children
@@ -103,6 +104,11 @@ def _prepare(backing: Backing) -> None:
             err=True,
         )
     with parts.open_database(urls, parts.key_of(backing.settings), size=1) as db:
+        if not keys.opens_stored_secrets(db):
+            raise StartError(
+                f"{KEY_NAME} is not the key that the secrets in this database were sealed with;"
+                " every server of a database needs the same one."
+            )
         greet(db, backing.settings, data=backing.data)
 
 

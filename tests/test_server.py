@@ -23,6 +23,7 @@ from app import listening, parts
 from app.settings import Settings
 from app.version import VERSION
 from tests.support.cluster import new_home
+from tests.support.make import Make
 from tests.support.pg import SEALING_KEY, Fresh
 from tests.support.servers import Fleet, free_port
 from tests.support.wait import wait_for
@@ -368,3 +369,23 @@ def test_wake_ups_are_probed_between_two_connections(fresh_database: Fresh) -> N
 
 def test_the_version_is_that_of_the_project() -> None:
     assert f'version = "{VERSION}"' in (ROOT / "pyproject.toml").read_text()
+
+
+def test_a_key_that_opens_no_stored_secret_is_a_sentence_and_1(durable_database: Fresh) -> None:
+    make = Make(durable_database.url)
+    make.webhook(make.endpoint(), "github", secret="sealed with the right key")
+    make.close()
+    environment = {
+        "PATH": os.environ.get("PATH", os.defpath),
+        "SWITCHBOARD_DATABASE_URL": durable_database.url,
+        "SWITCHBOARD_SECRET_ENCRYPTION_KEY": "ff" * 32,
+        "SWITCHBOARD_ADDR": f"127.0.0.1:{free_port()}",
+    }
+
+    ran = subprocess.run(
+        [sys.executable, "-m", "app", "serve"], cwd=ROOT, env=environment, timeout=60,
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
+    )
+
+    assert ran.returncode == 1
+    assert "SWITCHBOARD_SECRET_ENCRYPTION_KEY is not the key" in ran.stderr

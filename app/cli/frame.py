@@ -115,6 +115,8 @@ def accepted(answer: Answer) -> Answer:
     field = answer.body.get("field")
     if isinstance(field, str) and field not in sentence:
         sentence = f"{sentence} (field {field})"
+    if answer.status == 401:
+        sentence = f"{sentence} The server no longer knows this token; log in again."
     if sentence == "Not found.":
         sentence = "Not found: nothing of yours is called that."
     raise Failure(sentence, body=answer.text)
