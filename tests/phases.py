@@ -117,7 +117,7 @@ def _pytest(folders: list[str], rest: list[str]) -> list[Phase]:
     apart = [f"--ignore=tests/{name}" for name in APART if f"tests/{name}" not in folders]
     if "tests/soak" in folders:
         # Long rounds mostly wait (for leases, crashes, restarts), so files run side by side.
-        long = [*base, *apart, "-n", "3", "--dist", "loadfile", "--timeout=0", "--durations=15",
+        long = [*base, *apart, "-n", "2", "--dist", "loadfile", "--timeout=0", "--durations=15",
                 *folders, *_lengthened(), *rest]
         planted = Phase("mutants", [sys.executable, "-m", "tests.mutants"])
         return [Phase("soak", long, environment={"TESTS_LONG": "1"}), *([] if rest else [planted])]

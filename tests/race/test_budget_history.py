@@ -306,7 +306,7 @@ def history(fresh_database: Fresh):
 @pytest.mark.rule("issue B: random histories, some of them concurrent, against an in-memory model")
 def test_random_histories_agree_with_the_model(history: type[History]) -> None:
     run_state_machine_as_test(history, settings=settings(
-        max_examples=rounds(50, 3000), stateful_step_count=40, deadline=None, database=None,
+        max_examples=rounds(50, 1000), stateful_step_count=40, deadline=None, database=None,
         derandomize=not LONG, suppress_health_check=list(HealthCheck), print_blob=True))
 
 

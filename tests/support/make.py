@@ -318,23 +318,25 @@ class Make:
         now = self.now()
         who = holder or endpoint
         claimed = state == "claimed"
-        self._insert(
-            "todos", id=str(made), queue_id=int(queue_id), endpoint_id=owner[0], team_id=owner[1],
-            source=source, kind=kind, title=title or f"todo {next(self._numbers)}",
-            payload=None if payload is None else Jsonb(payload), idempotency_key=key, state=state,
-            owner=who.owner if who and state in ("claimed", "failed") and spent else None,
-            lease_expires_at=now + timedelta(seconds=lease) if claimed else None,
-            attempt=spent, max_attempts=max_attempts, attempts_total=spent,
-            next_retry_at=next_retry_at,
-            created_at=created_at or now, updated_at=updated_at or created_at or now,
-            claimed_at=now if spent and state != "pending" else None,
-            completed_at=now if state == "done" else None,
-            claimed_by_endpoint_id=who.id if isinstance(who, Endpoint) and claimed else None,
-        )
-        for seq in range(1, spent + 1):
-            self._attempt(made, seq, who, now + timedelta(seconds=lease), now, fence=fence,
-                          ended=None if claimed and seq == spent else _ended(
-                              state if seq == spent else "pending", next_retry_at))
+        # Together: a test that looks on meanwhile must not see a todo without its attempts.
+        with self._conn.transaction():
+            self._insert(
+                "todos", id=str(made), queue_id=int(queue_id), endpoint_id=owner[0], team_id=owner[1],
+                source=source, kind=kind, title=title or f"todo {next(self._numbers)}",
+                payload=None if payload is None else Jsonb(payload), idempotency_key=key, state=state,
+                owner=who.owner if who and state in ("claimed", "failed") and spent else None,
+                lease_expires_at=now + timedelta(seconds=lease) if claimed else None,
+                attempt=spent, max_attempts=max_attempts, attempts_total=spent,
+                next_retry_at=next_retry_at,
+                created_at=created_at or now, updated_at=updated_at or created_at or now,
+                claimed_at=now if spent and state != "pending" else None,
+                completed_at=now if state == "done" else None,
+                claimed_by_endpoint_id=who.id if isinstance(who, Endpoint) and claimed else None,
+            )
+            for seq in range(1, spent + 1):
+                self._attempt(made, seq, who, now + timedelta(seconds=lease), now, fence=fence,
+                              ended=None if claimed and seq == spent else _ended(
+                                  state if seq == spent else "pending", next_retry_at))
         return made
 
     def _attempt(
