@@ -321,9 +321,11 @@ class Make:
         # Together: a test that looks on meanwhile must not see a todo without its attempts.
         with self._conn.transaction():
             self._insert(
-                "todos", id=str(made), queue_id=int(queue_id), endpoint_id=owner[0], team_id=owner[1],
+                "todos", id=str(made), queue_id=int(queue_id), endpoint_id=owner[0],
+                team_id=owner[1],
                 source=source, kind=kind, title=title or f"todo {next(self._numbers)}",
-                payload=None if payload is None else Jsonb(payload), idempotency_key=key, state=state,
+                payload=None if payload is None else Jsonb(payload), idempotency_key=key,
+                state=state,
                 owner=who.owner if who and state in ("claimed", "failed") and spent else None,
                 lease_expires_at=now + timedelta(seconds=lease) if claimed else None,
                 attempt=spent, max_attempts=max_attempts, attempts_total=spent,
