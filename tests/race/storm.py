@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable
 
@@ -58,9 +59,8 @@ class Storm:
                    for n, actor in enumerate(actors)]
         for thread in threads:
             thread.start()
-        for _ in range(int(seconds)):
-            if self.stop.wait(1.0):
-                break
+        ends_at = time.monotonic() + seconds  # the looks take longer as the tables grow
+        while time.monotonic() < ends_at and not self.stop.wait(1.0):
             meanwhile()
         self.stop.set()
         for thread in threads:
