@@ -52,6 +52,9 @@ def _unknown(visit: Visit, site: Site) -> Page:
 def _limited(visit: Visit, site: Site) -> Page:
     page = visit.open("/login")
     for _ in range(30):
+        # Plain requests first: on a busy machine whole page loads are slower than the refill.
+        while page.request.get(f"{site.url}/login").status != 429:
+            pass
         answer = page.goto(f"{site.url}/login")
         if answer is not None and answer.status == 429:
             break
