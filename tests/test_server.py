@@ -210,15 +210,18 @@ def test_a_process_that_dies_is_started_again(home: Path, name: str) -> None:
 
         run.child(name).kill()
 
-        wait_for(lambda: run.child(name).pid != first if has(run, name) else False, 20)
+        wait_for(lambda: pid_of(run, name) not in (None, first), 20)
         wait_for(run.is_ready, START_SECONDS, what="ready again")
 
 
-def has(run: Run, name: str) -> bool:
-    """Whether that child is there now."""
-    with contextlib.suppress(StopIteration, psutil.NoSuchProcess):
-        return run.child(name).is_running()
-    return False
+def pid_of(run: Run, name: str) -> int | None:
+    """That child's process id, or None while it is ending or not started yet.
+
+    One look: between two of them the child can come or go.
+    """
+    with contextlib.suppress(StopIteration, psutil.NoSuchProcess, psutil.ZombieProcess):
+        return run.child(name).pid
+    return None
 
 
 def test_a_start_on_a_terminal_prints_a_fresh_link_every_time(home: Path) -> None:
