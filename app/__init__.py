@@ -14,8 +14,26 @@ from app.domain.errors import DomainError
 from app.edge import address, csrf, deps, headers, problems
 from app.edge.deps import EdgeConfig, EdgeState
 from app.edge.waiting import WaitingBudget
-from app.web import account, board
+from app.web import (
+    account,
+    board,
+    budgets,
+    endpoints,
+    help,
+    live,
+    oidc,
+    queues,
+    settings,
+    todos,
+    vend,
+    webhooks,
+)
 from app.web import problems as pages
+
+_PAGES = (
+    account, oidc, board, todos, queues, budgets, endpoints, vend, webhooks, settings, live, help,
+)  # fmt: skip
+_DOORS = (*(page.bp for page in _PAGES), health.bp, agent.bp, operator.bp, ingest.bp)
 
 
 def create_app(config: EdgeConfig, database: Database, listener: Listener) -> Flask:
@@ -49,7 +67,7 @@ def create_app(config: EdgeConfig, database: Database, listener: Listener) -> Fl
     app.after_request(headers.add_headers)
     app.context_processor(_page_facts)
     _register_refusals(app)
-    for door in (health.bp, account.bp, board.bp, agent.bp, operator.bp, ingest.bp):
+    for door in _DOORS:
         app.register_blueprint(door)
     return app
 

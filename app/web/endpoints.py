@@ -1,0 +1,12 @@
+"""Endpoints: the list, one endpoint's page, revoking it."""
+
+from __future__ import annotations
+
+from flask import Blueprint
+
+from app.edge.identify import identify_session
+from app.web import guard
+
+bp = Blueprint("endpoints", __name__)
+bp.before_request(identify_session)
+bp.before_request(guard.check_form)
