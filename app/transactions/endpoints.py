@@ -66,16 +66,19 @@ def vend(db: Database, human: Human, request: VendRequest) -> Vended:
     Raises InvalidArgument naming the field, NotFound for a team the human is outside of,
     RoleRequired for a mere member. (operator-api.md, "POST /endpoints")
     """
+    with db.transaction() as conn:
+        return vend_within(db, conn, human, request)
+
+
+def vend_within(db: Database, conn: Connection, human: Human, request: VendRequest) -> Vended:
+    """As `vend`, inside the caller's transaction."""
     grant = check_vend(request)
     token = minting.endpoint_credential()
-    with db.transaction() as conn:
-        team_id = None if request.team is None else _administered(conn, human, request.team)
-        row = _insert_endpoint(conn, human, team_id, grant, token)
-        run(conn, SQL["insert_scope_queues"], {"endpoint_id": row.id, "names": [*grant.queues]})
-        first = NewWebhook(
-            endpoint_id=row.id, source=grant.source, target_queue=grant.queues[0]
-        )
-        webhook = webhook_secrets.insert(db, conn, first)
+    team_id = None if request.team is None else _administered(conn, human, request.team)
+    row = _insert_endpoint(conn, human, team_id, grant, token)
+    run(conn, SQL["insert_scope_queues"], {"endpoint_id": row.id, "names": [*grant.queues]})
+    first = NewWebhook(endpoint_id=row.id, source=grant.source, target_queue=grant.queues[0])
+    webhook = webhook_secrets.insert(db, conn, first)
     return Vended(
         endpoint_id=row.id,
         agent_name=grant.name,

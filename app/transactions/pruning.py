@@ -90,7 +90,9 @@ def prune(db: Database, retention: Retention, *, batch: int = BATCH) -> Pruned:
         events=_prune(db, _EVENTS, before, keep, retention.events_per_owner, batch),
         credentials=sum(
             _sweep(db, name, batch)
-            for name in ("delete_login_links", "delete_sessions", "delete_tokens")
+            for name in (
+                "delete_login_links", "delete_sessions", "delete_tokens", "delete_drafts",
+            )
         ),
         windows=_sweep(db, "delete_windows", batch),
         faults=_sweep(db, "delete_faults", batch),

@@ -76,14 +76,21 @@ def create_as(
     (operator-api.md, "Webhook targets")
     """
     with db.transaction() as conn:
-        found = configuring.find_active(conn, human, ref)
-        _require_source(source_type)
-        team_queue = parse_team_queue(target_queue)
-        if team_queue is None:
-            check_queue_name(target_queue, field="target_queue")
-            return _create(db, conn, found.id, source_type, target_queue, None)
-        queue_id = _team_queue_id(conn, human, found.id, team_queue)
-        return _create(db, conn, found.id, source_type, target_queue, queue_id)
+        return create_within(db, conn, human, ref, source_type, target_queue)
+
+
+def create_within(
+    db: Database, conn: Connection, human: Human, ref: str, source_type: str, target_queue: str
+) -> MintedWebhook:
+    """As `create_as`, inside the caller's transaction."""
+    found = configuring.find_active(conn, human, ref)
+    _require_source(source_type)
+    team_queue = parse_team_queue(target_queue)
+    if team_queue is None:
+        check_queue_name(target_queue, field="target_queue")
+        return _create(db, conn, found.id, source_type, target_queue, None)
+    queue_id = _team_queue_id(conn, human, found.id, team_queue)
+    return _create(db, conn, found.id, source_type, target_queue, queue_id)
 
 
 def rotate(db: Database, endpoint: Endpoint, webhook_id: str) -> MintedWebhook:
@@ -96,7 +103,14 @@ def rotate(db: Database, endpoint: Endpoint, webhook_id: str) -> MintedWebhook:
 def rotate_as(db: Database, human: Human, webhook_id: str) -> MintedWebhook:
     """As `rotate`, by who may configure its endpoint."""
     with db.transaction() as conn:
-        return _rotate(db, conn, lock_active_as(conn, human, webhook_id))
+        return rotate_within(db, conn, human, webhook_id)
+
+
+def rotate_within(
+    db: Database, conn: Connection, human: Human, webhook_id: str
+) -> MintedWebhook:
+    """As `rotate_as`, inside the caller's transaction."""
+    return _rotate(db, conn, lock_active_as(conn, human, webhook_id))
 
 
 def delete(db: Database, endpoint: Endpoint, webhook_id: str) -> UUID:

@@ -205,3 +205,14 @@ delete from oauth_tokens
         order by token_hash
         limit %(batch)s
           for update skip locked));
+
+-- name: delete_drafts
+-- Answers nobody came back to, and what was to be shown once and is over.
+delete from drafts
+ where id = any (array(
+       select id
+         from drafts
+        where expires_at <= (select clock())
+        order by expires_at, id
+        limit %(batch)s
+          for update skip locked));
