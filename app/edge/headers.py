@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from flask import Response, request
 
-from app.edge.problems import is_json_path
+from app.edge.problems import INGEST_PREFIX, is_json_path
 
 CONTENT_SECURITY_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
@@ -22,7 +22,7 @@ def add_headers(response: Response) -> Response:
     JSON and pages are not to be stored; a static file says itself how long it keeps.
     """
     headers = response.headers
-    is_ingest = request.path.startswith("/webhooks/")
+    is_ingest = request.path.startswith(INGEST_PREFIX)
     headers["Content-Security-Policy"] = INGEST_POLICY if is_ingest else CONTENT_SECURITY_POLICY
     headers["X-Frame-Options"] = "DENY"
     headers["X-Content-Type-Options"] = "nosniff"

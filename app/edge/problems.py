@@ -34,8 +34,9 @@ STATUS: dict[type[DomainError], int] = {
 }
 
 # Prefixes whose every answer is JSON, also where no route is; /healthz and /readyz have none
-# below them.
-_JSON_PREFIXES = ("/agent/", "/api/", "/webhooks/")
+# below them. The other paths below /webhooks are pages.
+INGEST_PREFIX = "/webhooks/w/"
+_JSON_PREFIXES = ("/agent/", "/api/", INGEST_PREFIX)
 _JSON_PATHS = ("/healthz", "/readyz")
 _REALMS = {"/agent/": "switchboard", "/api/": "switchboard-api"}
 

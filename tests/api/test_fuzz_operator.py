@@ -16,7 +16,7 @@ from tests.api.throwing import thrown
 from tests.support.client import Browser
 from tests.support.make import Make
 
-AGENT_AND_INGEST = ("/agent/", "/webhooks/")
+AGENT_AND_INGEST = ("/agent/", "/webhooks/w/")
 HOLE = re.compile(r"<[^>]+>")
 # What the routes take, each set together; every route gets its own and those of others.
 TAKEN = (

@@ -28,10 +28,10 @@ def test_the_four_headers_are_on_every_answer(client: FlaskClient, path: str) ->
 
 
 def test_ingest_answers_may_load_nothing(client: FlaskClient) -> None:
-    assert client.get("/webhooks/x").headers["Content-Security-Policy"] == "default-src 'none'"
+    assert client.get("/webhooks/w/x").headers["Content-Security-Policy"] == "default-src 'none'"
 
 
-@pytest.mark.parametrize("path", ["/", "/api/v1/nothing", "/agent/v0/x", "/webhooks/x"])
+@pytest.mark.parametrize("path", ["/", "/api/v1/nothing", "/agent/v0/x", "/webhooks/w/x"])
 def test_pages_and_json_are_not_stored(client: FlaskClient, path: str) -> None:
     assert client.get(path).headers["Cache-Control"] == "no-store"
 

@@ -36,7 +36,7 @@ def failing(app: Flask) -> Flask:
 
     app.add_url_rule("/api/v1/fails", view_func=fail, endpoint="api_fails", methods=["GET"])
     app.add_url_rule("/agent/v1-fails/<token>", view_func=fail, endpoint="agent_fails")
-    app.add_url_rule("/webhooks/w-fails", view_func=fail, endpoint="ingest_fails")
+    app.add_url_rule("/webhooks/w/it/fails", view_func=fail, endpoint="ingest_fails")
     app.add_url_rule("/fails/<token>", view_func=fail, endpoint="page_fails")
     return app
 
@@ -99,7 +99,7 @@ def test_too_many_requests_say_when_to_come_back(failing: Flask) -> None:
 @pytest.mark.parametrize(("path", "challenge"), [
     ("/api/v1/fails", 'Bearer realm="switchboard-api"'),
     ("/agent/v1-fails/x", 'Bearer realm="switchboard"'),
-    ("/webhooks/w-fails", None),
+    ("/webhooks/w/it/fails", None),
 ])
 def test_a_missing_credential_is_challenged_in_the_surfaces_own_realm(
     failing: Flask, path: str, challenge: str | None
@@ -112,7 +112,7 @@ def test_a_missing_credential_is_challenged_in_the_surfaces_own_realm(
     assert response.headers.get("WWW-Authenticate") == challenge
 
 
-@pytest.mark.parametrize("path", ["/api/v1/nothing", "/agent/v0/x", "/webhooks/x", "/api/"])
+@pytest.mark.parametrize("path", ["/api/v1/nothing", "/agent/v0/x", "/webhooks/w/x/y", "/api/"])
 def test_an_unknown_address_of_a_json_surface_is_json(client: FlaskClient, path: str) -> None:
     response = client.get(path)
 
