@@ -96,12 +96,13 @@ def for_human_one(db: Database, human: Human, address: QueueAddress) -> BudgetDe
         status = admission.statuses(conn, [queue.queue_id]).get(queue.queue_id)
         return BudgetDetail(
             budget=Budget(scope=queue.scope, queue=queue.queue, status=status),
-            windows=_windows(conn, queue.queue_id),
+            windows=windows(conn, queue.queue_id),
             changes=_changes(conn, queue.queue_id),
         )
 
 
-def _windows(conn: Connection, queue_id: int) -> tuple[WindowUsed, ...]:
+def windows(conn: Connection, queue_id: int) -> tuple[WindowUsed, ...]:
+    """The newest 30 windows of a queue's policy, also of one cleared since (R14)."""
     params = {"queue_id": queue_id, "limit": _NEWEST_WINDOWS}
     return tuple(many(conn, SQL["read_windows"], params, WindowUsed))
 
