@@ -10,8 +10,13 @@ import pytest
 
 SHEET = Path(__file__).parent.parent / "static" / "app.css"
 # WCAG 1.4.3 for text, 1.4.11 for edges of controls and the focus ring.
-TEXT = [*product(["text", "muted", "accent"], ["bg", "surface"]), ("on-accent", "accent")]
-EDGES = [*product(["edge", "focus"], ["bg", "surface"])]
+STATES = ["ok", "warn", "hold", "stop"]
+TEXT = [
+    *product(["text", "muted", "accent", *STATES], ["bg", "surface"]),
+    *((state, f"{state}-fill") for state in STATES),
+    ("on-accent", "accent"),
+]
+EDGES = [*product(["edge", "focus", *STATES], ["bg", "surface"]), ("bar", "track")]
 
 
 def themes() -> dict[str, dict[str, str]]:

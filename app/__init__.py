@@ -11,7 +11,7 @@ from app.data import data
 from app.db.database import Database
 from app.db.listener import Listener
 from app.domain.errors import DomainError
-from app.edge import address, csrf, deps, headers, problems
+from app.edge import address, deps, headers, problems
 from app.edge.deps import EdgeConfig, EdgeState
 from app.edge.waiting import WaitingBudget
 from app.web import (
@@ -24,14 +24,16 @@ from app.web import (
     oidc,
     queues,
     settings,
+    shell,
     todos,
     vend,
     webhooks,
 )
 from app.web import problems as pages
+from app.web import settings as preferences  # `app.settings` is the server's own
 
 _PAGES = (
-    account, oidc, board, todos, queues, budgets, endpoints, vend, webhooks, settings, live, help,
+    account, oidc, board, todos, queues, budgets, endpoints, vend, webhooks, preferences, live, help,
 )  # fmt: skip
 _DOORS = (*(page.bp for page in _PAGES), health.bp, agent.bp, operator.bp, ingest.bp)
 
@@ -65,7 +67,8 @@ def create_app(config: EdgeConfig, database: Database, listener: Listener) -> Fl
     )
     app.before_request(address.refuse_foreign_host)
     app.after_request(headers.add_headers)
-    app.context_processor(_page_facts)
+    app.after_request(pages.show_whole)
+    shell.install(app)
     _register_refusals(app)
     for door in _DOORS:
         app.register_blueprint(door)
@@ -97,13 +100,3 @@ def _confess(error: Exception) -> Response:
     if problems.is_json_path(request.path):
         return problems.accident_response()
     return pages.accident_page()
-
-
-def _page_facts() -> dict[str, object]:
-    viewer = deps.session()
-    return {
-        "viewer": None if viewer is None else viewer.human.display_name,
-        "theme": "system" if viewer is None else viewer.theme,
-        "csrf_token": csrf.csrf_token(),
-        "here": request.path,
-    }

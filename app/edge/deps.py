@@ -49,6 +49,7 @@ class Limits:
     operator_reads: TokenBuckets
     operator_writes: TokenBuckets
     sign_in: TokenBuckets
+    board_posts: TokenBuckets
     ingest_refused: TokenBuckets
     ingest_accepted: TokenBuckets
 
@@ -62,6 +63,7 @@ def make_limits(config: EdgeConfig) -> Limits:
         operator_reads=TokenBuckets(rate=50, burst=100),
         operator_writes=TokenBuckets(rate=20, burst=100),
         sign_in=TokenBuckets(rate=5, burst=10),
+        board_posts=TokenBuckets(rate=3, burst=30),
         ingest_refused=TokenBuckets(rate=10, burst=20),
         ingest_accepted=TokenBuckets(rate=50, burst=200),
     )

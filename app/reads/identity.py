@@ -50,12 +50,19 @@ class OperatorFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionFacts:
-    """A live browser session; `zone` is the person's IANA zone, None for UTC."""
+    """A live browser session; `zone` is the person's IANA zone, None for UTC.
+
+    `announce` is `counts_and_status` or `status_only`; `live_paused_at` says since when the
+    session wants no live updates; `has_flash` that its next page has something to say.
+    """
 
     token_hash: str
     human: Human
     zone: str | None
     theme: str
+    announce: str
+    live_paused_at: datetime | None
+    has_flash: bool
     is_stale: bool
 
 
@@ -98,6 +105,9 @@ class _SessionRow:
     email: str | None
     zone: str | None
     theme: str
+    announce: str
+    live_paused_at: datetime | None
+    has_flash: bool
     is_stale: bool
 
 
@@ -144,6 +154,9 @@ def session_by_token(db: Database, token: str) -> SessionFacts | None:
         human=Human(id=row.human_id, display_name=row.display_name, email=row.email),
         zone=row.zone,
         theme=row.theme,
+        announce=row.announce,
+        live_paused_at=row.live_paused_at,
+        has_flash=row.has_flash,
         is_stale=row.is_stale,
     )
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from uuid import UUID
+
 from flask import request
 from flask.typing import ResponseReturnValue
 from werkzeug.exceptions import HTTPException
@@ -35,14 +37,25 @@ def check_form() -> ResponseReturnValue | None:
     """On every state-changing request of a signed-in human: the form token, by field or header.
 
     Without a live session 401, with a wrong token 403; both pages keep what was typed, and the
-    second carries a fresh token (identity.md, "Sessions and pages").
+    second carries a fresh token. At most 3 posts a second and 30 at once for one human in one
+    process; raises RateLimited (identity.md, "Sessions and pages").
     """
     if request.method in _READS:
         return None
     _read_form()
-    if session() is None:
-        return problems.again(401)
-    return None if is_csrf_valid() else problems.again(403)
+    live = session()
+    if live is None:
+        return problems.refused_form(401)
+    if not is_csrf_valid():
+        return problems.refused_form(403)
+    _limit_posts(live.human.id)
+    return None
+
+
+def _limit_posts(human_id: UUID) -> None:
+    # After the token: a page of another site must not use up what the person may do.
+    if not state().limits.board_posts.take(str(human_id)):
+        raise RateLimited("Nothing was done: too many changes came from you at once. Wait a second.")
 
 
 def _read_form() -> None:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from flask import Response, make_response, redirect, render_template, request
 from werkzeug.exceptions import HTTPException
 
-from app.domain.errors import DomainError, OutcomeUnknown, RateLimited, Unauthenticated
-from app.edge.csrf import FIELD
+from app.domain.errors import (
+    DomainError,
+    OutcomeUnknown,
+    RateLimited,
+    Unauthenticated,
+    Unavailable,
+)
 from app.edge.problems import sentence_for, status_for
+from app.web import again
 
 _HEADINGS = {
     400: "Request not understood",
@@ -30,25 +34,34 @@ _STEPS = {
     429: "Wait a second, then load the page again.",
     503: "Wait a few seconds, then load the page again.",
 }
+_KEPT_HEADINGS = {
+    401: "Your session has ended",
+    403: "Please send this again",
+    429: "Too many requests",
+    503: "Not available now",
+}
+_LOST = {
+    401: "You are not signed in, so nothing was saved. What you sent is still on this page.",
+    403: "The form was out of date, so nothing was saved. What you sent is still on this page: "
+    "check it, then send it again.",
+}
 _NEXT = "Go back, or start from the first page."
 _UNKNOWN = "The database was lost while it saved: the change may or may not have been made."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Posted:
-    """One field of a form that was refused, to be sent again."""
-
-    name: str
-    label: str
-    text: str
-
-
 def refusal_page(error: DomainError) -> Response:
-    """The page of a refusal; someone who only wants to look is sent to sign in (302)."""
+    """The page of a refusal; someone who only wants to look is sent to sign in (302).
+
+    What was typed is not lost to a limit or to a database that is away: nothing was changed, and
+    the same form may be sent again.
+    """
     if isinstance(error, Unauthenticated) and request.method in ("GET", "HEAD"):
         return make_response(redirect("/login", code=302))
     sentence = _UNKNOWN if isinstance(error, OutcomeUnknown) else error.sentence
-    response = page(status_for(error), sentence)
+    if isinstance(error, RateLimited | Unavailable) and again.has_kept_form():
+        response = _kept(status_for(error), sentence)
+    else:
+        response = page(status_for(error), sentence)
     if isinstance(error, RateLimited):
         response.headers["Retry-After"] = str(error.retry_after)
     return response
@@ -77,27 +90,37 @@ def page(status: int, sentence: str) -> Response:
     return make_response(body, status)
 
 
-def again(status: int) -> Response:
-    """The form someone posted without a live session (401) or with an old token (403), with
-    every value still in it (identity.md, "Sessions and pages").
+def refused_form(status: int) -> Response:
+    """The form someone posted without a live session (401) or with an old token (403): the same
+    one, with every value still in it (identity.md, "Sessions and pages"; E12).
     """
-    posted = [
-        Posted(name=name, label=_label(name), text=text)
-        for name, text in request.form.items(multi=True)
-        if name != FIELD
-    ]
-    if status == 401 and not posted:
+    if status == 401 and not again.has_values():
         return page(status, "You are not signed in, so nothing was done.")
-    heading = "Your session has ended" if status == 401 else "Please send this again"
+    return _kept(status, _LOST[status])
+
+
+def show_whole(response: Response) -> Response:
+    """Let htmx put the page of a refusal in the place of the page it came from: swapped into the
+    target of a button it would be a page within a page (accessibility.md 6).
+    """
+    is_page = response.mimetype == "text/html" and response.status_code >= 400
+    if is_page and "HX-Request" in request.headers and "HX-Retarget" not in response.headers:
+        if response.get_data()[:9].lower() == b"<!doctype":
+            response.headers["HX-Retarget"] = "body"
+            response.headers["HX-Reswap"] = "innerHTML show:window:top"
+            response.headers["HX-Reselect"] = "unset"
+            response.headers["HX-Push-Url"] = "false"
+    return response
+
+
+def _kept(status: int, sentence: str) -> Response:
+    """The page that shows a refused form once more."""
     body = render_template(
         "errors/again.html",
-        heading=heading,
-        posted=posted,
-        action=request.full_path.rstrip("?"),
+        heading=_KEPT_HEADINGS[status],
+        sentence=sentence,
         is_signed_out=status == 401,
+        action=request.full_path.rstrip("?"),
+        kept=again.kept_form(may_ask=status == 403),
     )
     return make_response(body, status)
-
-
-def _label(name: str) -> str:
-    return name.replace("_", " ").replace("-", " ").strip().capitalize() or "Value"

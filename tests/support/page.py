@@ -75,7 +75,7 @@ def _whole(page: Page, markup: str) -> list[str]:
         return [*found, f"{len(headings)} h1 elements instead of one"]
     title = next((_squeeze(element.text) for element in page.all("title")), "")
     heading = _squeeze(headings[0].text)
-    if not heading or not title.startswith(heading):
+    if not heading or not title.removeprefix("Error: ").startswith(heading):
         found.append(f"the title {title!r} does not start with the heading {heading!r}")
     if len(page.all("main")) != 1:
         found.append("not exactly one <main>")

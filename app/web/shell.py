@@ -1,0 +1,81 @@
+"""What every page carries around its own content: navigation, theme, flash, form words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from flask import Flask, request
+
+from app.edge.csrf import FIELD, csrf_token
+from app.edge.deps import database, session
+from app.transactions import flashes
+from app.web import forms
+
+_VIEWS = (
+    ("/", "Board"),
+    ("/todos", "Todos"),
+    ("/endpoints", "Endpoints"),
+    ("/webhooks", "Webhooks"),
+    ("/budgets", "Budgets"),
+    ("/settings", "Settings"),
+    ("/help", "Help"),
+)
+# A page without a session still has forms; their token only has to be there (identity.md).
+_NO_TOKEN = "signed-out"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """One entry of the navigation; `current` is `page`, `true` for a page below it, or None."""
+
+    href: str
+    label: str
+    current: str | None
+
+
+def install(app: Flask) -> None:
+    """Give the templates of an application what base.html and the macros need."""
+    app.context_processor(page_facts)
+    helpers: dict[str, Callable[..., object]] = {
+        "form_token": form_token,
+        "form_words": forms.words,
+        "take_flash": take_flash,
+    }
+    app.jinja_env.globals.update(helpers)
+
+
+def page_facts() -> dict[str, object]:
+    """The variables base.html reads beside those of the view."""
+    live = session()
+    return {
+        "viewer": None if live is None else live.human.display_name,
+        "theme": "system" if live is None else live.theme,
+        "has_zone": live is not None and live.zone is not None,
+        "live_paused_at": None if live is None else live.live_paused_at,
+        "csrf_token": csrf_token(),
+        "here": request.path,
+        "views": [_view(href, label, request.path) for href, label in _VIEWS],
+    }
+
+
+def form_token() -> str:
+    """The live session's form token; without a session the posted one, or a word in its place,
+    so that a form kept over a sign-in is refused once, with a fresh token, and never lost (E12).
+    """
+    return csrf_token() or request.form.get(FIELD) or _NO_TOKEN
+
+
+def take_flash() -> str | None:
+    """What the last act left to be said, once; asked by base.html alone."""
+    live = session()
+    if live is None or not live.has_flash:
+        return None
+    return flashes.take(database(), live.token_hash)
+
+
+def _view(href: str, label: str, path: str) -> View:
+    if path == href:
+        return View(href=href, label=label, current="page")
+    is_below = href != "/" and path.startswith(f"{href}/")
+    return View(href=href, label=label, current="true" if is_below else None)
