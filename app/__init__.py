@@ -23,7 +23,6 @@ from app.web import (
     live,
     oidc,
     queues,
-    settings,
     shell,
     todos,
     vend,
@@ -33,7 +32,8 @@ from app.web import problems as pages
 from app.web import settings as preferences  # `app.settings` is the server's own
 
 _PAGES = (
-    account, oidc, board, todos, queues, budgets, endpoints, vend, webhooks, preferences, live, help,
+    account, oidc, board, todos, queues, budgets, endpoints, vend, webhooks, preferences, live,
+    help,
 )  # fmt: skip
 _DOORS = (*(page.bp for page in _PAGES), health.bp, agent.bp, operator.bp, ingest.bp)
 

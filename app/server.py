@@ -17,7 +17,8 @@ from app.db import migrate
 from app.db.migrate import MigrationError
 from app.domain.errors import Unavailable
 from app.listening import StartError
-from app.settings import Settings, SettingsError, own_url
+from app.parsing import own_url
+from app.settings import Settings, SettingsError
 from app.version import VERSION
 
 _LEVEL = "info"

@@ -29,15 +29,17 @@ TABLE: dict[str, tuple[frozenset[str], frozenset[str]]] = {
     "app.transactions": (BELOW_VERBS, frozenset({"psycopg"})),
     "app.edge": (BELOW_VERBS | {"app.transactions"},
                  FLASK | {"prometheus_client", "prometheus_flask_exporter", "structlog"}),
-    "app.web": (BELOW_DOORS, FLASK | {"authlib"}),
+    # joserfc is Authlib's JOSE; urllib3 speaks to the sign-in provider, and to nobody else.
+    "app.web": (BELOW_DOORS, FLASK | {"authlib", "joserfc", "urllib3"}),
     "app.api": (BELOW_DOORS, frozenset({"flask", "werkzeug", "pydantic"})),
     "app.cli": (BELOW_VERBS | {"app.transactions"}, frozenset({"click", "urllib3"})),
     # psycopg: the jobs' leader holds its lock on a connection of its own, and an outage has a name.
     "jobs": (BELOW_VERBS | {"app.transactions"},
              frozenset({"psycopg", "urllib3", "standardwebhooks"})),
-    # Two modules on the ground, which need nothing of ours.
+    # Modules on the ground, which need nothing of ours but each other.
     "app.data": (frozenset(), frozenset()),
-    "app.settings": (frozenset(), frozenset({"psycopg"})),
+    "app.parsing": (frozenset(), frozenset({"psycopg"})),
+    "app.settings": (frozenset({"app.parsing"}), frozenset()),
 }
 ROOF = "the roof"
 
