@@ -31,7 +31,8 @@ log = logging.getLogger(__name__)
 class QueueStatus:
     """A queue's policy, what it is judged by, and whether a pending todo would be admitted (R4).
 
-    `queue` is the display name. A policy that cannot be read has no `policy` and no `usage`.
+    `queue` is the display name. A policy that cannot be read has no `policy` and no `usage`;
+    `fault` is the kind when its row is what is broken.
     """
 
     queue_id: int
@@ -41,6 +42,7 @@ class QueueStatus:
     revision: int | None = None
     policy: Policy | None = None
     usage: Usage | None = None
+    fault: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -184,8 +186,8 @@ def _statuses(
     }
 
 
-def _judge(row: _Stored) -> _Judged | None:
-    """The policy a row holds; None for one that breaks the rules (REQ-9)."""
+def _judge(row: _Stored) -> _Judged | str:
+    """The policy a row holds, or the kind of fault of one that breaks the rules (REQ-9)."""
     try:
         policy = stored_policy(
             row.max_in_flight,
@@ -199,16 +201,16 @@ def _judge(row: _Stored) -> _Judged | None:
         return _Judged(policy, None if in_force is None else window_at(in_force, row.at))
     except (PolicyBroken, ValueError, OverflowError) as fault:
         log.error("policy_broken queue=%s fault=%s", row.queue_id, fault)
-        return None
+        return fault.kind if isinstance(fault, PolicyBroken) else "invalid_policy"
 
 
 def _used(
-    conn: Connection, stored: Mapping[int, _Stored], judged: Mapping[int, _Judged | None]
+    conn: Connection, stored: Mapping[int, _Stored], judged: Mapping[int, _Judged | str]
 ) -> dict[UUID, int]:
     spans = {
         stored[queue_id].policy_id: one.span.starts_at
         for queue_id, one in judged.items()
-        if one is not None and one.span is not None
+        if isinstance(one, _Judged) and one.span is not None
     }
     if not spans:
         return {}
@@ -217,10 +219,10 @@ def _used(
 
 
 def _status(
-    queue: str, row: _Stored, judged: _Judged | None, used: Mapping[UUID, int]
+    queue: str, row: _Stored, judged: _Judged | str, used: Mapping[UUID, int]
 ) -> QueueStatus:
     usage = decision = policy = None
-    if judged is not None:
+    if isinstance(judged, _Judged):
         policy, span = judged.policy, judged.span
         usage = Usage(
             in_flight=row.in_flight,
@@ -238,6 +240,7 @@ def _status(
         revision=row.revision,
         policy=policy,
         usage=usage,
+        fault=judged if isinstance(judged, str) else None,
     )
 
 
