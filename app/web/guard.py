@@ -16,6 +16,10 @@ from app.web import problems
 
 FORM_LIMIT_BYTES = 1024 * 1024
 
+_TOO_MANY = (
+    "Too many changes came from you at once, so nothing was done. Wait a second, then send this "
+    "again."
+)
 _READS = ("GET", "HEAD", "OPTIONS")
 
 
@@ -55,7 +59,7 @@ def check_form() -> ResponseReturnValue | None:
 def _limit_posts(human_id: UUID) -> None:
     # After the token: a page of another site must not use up what the person may do.
     if not state().limits.board_posts.take(str(human_id)):
-        raise RateLimited("Nothing was done: too many changes came from you at once. Wait a second.")
+        raise RateLimited(_TOO_MANY)
 
 
 def _read_form() -> None:

@@ -103,14 +103,18 @@ def show_whole(response: Response) -> Response:
     """Let htmx put the page of a refusal in the place of the page it came from: swapped into the
     target of a button it would be a page within a page (accessibility.md 6).
     """
-    is_page = response.mimetype == "text/html" and response.status_code >= 400
-    if is_page and "HX-Request" in request.headers and "HX-Retarget" not in response.headers:
-        if response.get_data()[:9].lower() == b"<!doctype":
-            response.headers["HX-Retarget"] = "body"
-            response.headers["HX-Reswap"] = "innerHTML show:window:top"
-            response.headers["HX-Reselect"] = "unset"
-            response.headers["HX-Push-Url"] = "false"
+    if "HX-Request" in request.headers and _is_refusal_page(response):
+        response.headers["HX-Retarget"] = "body"
+        response.headers["HX-Reswap"] = "innerHTML show:window:top"
+        response.headers["HX-Reselect"] = "unset"
+        response.headers["HX-Push-Url"] = "false"
     return response
+
+
+def _is_refusal_page(response: Response) -> bool:
+    if response.status_code < 400 or response.mimetype != "text/html":
+        return False
+    return response.get_data()[:9].lower() == b"<!doctype"
 
 
 def _kept(status: int, sentence: str) -> Response:

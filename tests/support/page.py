@@ -61,6 +61,7 @@ def faults(markup: str) -> list[str]:
     """Names every rule the markup breaks; a fragment (no <html>) is judged as one."""
     page = parse(markup)
     found = _forms(page) + _nothing_inline(page) + _own_assets(page) + _ids(page) + _names(page)
+    found += _controls(page)
     return (_whole(page, markup) if page.is_whole else []) + found
 
 
@@ -98,6 +99,15 @@ def _forms(page: Page) -> list[str]:
         if any(not token.get("value") for token in tokens):
             found.append(f"the form to {action} has an empty csrf_token")
     return found
+
+
+def _controls(page: Page) -> list[str]:
+    found = [f"the button {_squeeze(button.text)!r} has no type" for button in page.all("button")
+             if not button.get("type")]
+    found += [f"<{element.tag}> has a title=" for element in page.elements
+              if element.get("title") is not None]
+    focused = [element for element in page.elements if element.get("autofocus") is not None]
+    return found + [f"{len(focused)} elements ask for the focus"] * (len(focused) > 1)
 
 
 def _nothing_inline(page: Page) -> list[str]:

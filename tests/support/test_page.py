@@ -10,11 +10,13 @@ SOUND = """<!doctype html><html lang="en"><head><title>Todos - Switchboard</titl
 <link rel="stylesheet" href="/static/app.css"><script src="/static/app.js"></script></head>
 <body><main><h1>Todos</h1><form method="post" action="/logout">
 <input type="hidden" name="csrf_token" value="x"><label for="q">Queue</label><input id="q" name="q">
-<button>Sign out</button></form></main></body></html>"""
+<button type="submit">Sign out</button></form></main></body></html>"""
 
 
 def test_a_sound_page_has_no_faults() -> None:
     assert faults(SOUND) == []
+    assert faults(SOUND.replace("<title>", "<title>Error: ").replace("name=", "autofocus name=", 1)
+                  ) == []
 
 
 @pytest.mark.parametrize(("old", "new", "named"), [
@@ -38,6 +40,9 @@ def test_a_sound_page_has_no_faults() -> None:
     ('for="q"', 'for="z"', "names z"),
     ("Sign out", "", "<button> without text"),
     ("<main>", "<div>", "<main>"),
+    (' type="submit"', "", "has no type"),
+    ("<h1>", '<h1 title="x">', "title="),
+    ("</main>", '<p autofocus></p><p autofocus></p></main>', "ask for the focus"),
 ])
 def test_each_fault_is_named(old: str, new: str, named: str) -> None:
     found = faults(SOUND.replace(old, new))
