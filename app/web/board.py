@@ -1,4 +1,4 @@
-"""The first page: one's endpoints and what waits in their queues, or how to get in."""
+"""The first page: the queues of whoever signed in and why work waits, or how to get in."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from flask.typing import ResponseReturnValue
 from app.edge.deps import database, session
 from app.edge.identify import identify_session
 from app.reads import board
-from app.web import guard, present
+from app.web import guard, present_board
 
 bp = Blueprint("board", __name__)
 bp.before_request(identify_session)
@@ -22,6 +22,11 @@ def show_board() -> ResponseReturnValue:
     if viewer is None:
         return render_template("home.html", heading="Switchboard")
     seen = board.board(database(), viewer.human.id)
+    view = present_board.board(seen, viewer.human, viewer.zone, viewer.live_paused_at)
     return render_template(
-        "board.html", heading="Board", view=present.board(seen, viewer.zone)
+        "board.html",
+        heading="Board",
+        help_topic="queues",
+        is_live=viewer.live_paused_at is None,
+        view=view,
     )

@@ -1,0 +1,149 @@
+"""The board in words: queues under their owners, those that need a human first (board.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from urllib.parse import urlencode
+
+from app.domain.callers import Human
+from app.domain.phrases import URGENCY, state_of
+from app.domain.zonelabels import past_words
+from app.reads.board import Board
+from app.reads.cards import MOST_CLAIMED, MOST_PENDING, Card
+from app.reads.headers import SeenHeader
+from app.web.present_cards import CardsView, cards
+from app.web.present_headers import HeaderView, header
+
+_LEAST_URGENT = max(URGENCY.values())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Link:
+    """A link in words."""
+
+    href: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueueSection:
+    """One queue of the board; `links` lead to the todos that are not shown as cards."""
+
+    header: HeaderView
+    cards: CardsView
+    links: list[Link]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnerSection:
+    """One owner's queues: an endpoint, with its page, or a team, with none; `id` is its heading."""
+
+    id: str
+    text: str
+    href: str | None
+    queues: list[QueueSection]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PauseControl:
+    """The one button that stops live updates, or starts them again, and since when they rest."""
+
+    action: str
+    label: str
+    since: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoardView:
+    """The first page of a signed-in human; without owners there is nothing to show yet."""
+
+    owners: list[OwnerSection]
+    pause: PauseControl | None
+
+
+def board(
+    seen: Board, human: Human, zone: str | None, live_paused_at: datetime | None
+) -> BoardView:
+    """The board in words, times in the viewer's zone or UTC; its order is decided here and now."""
+    if not seen.headers:
+        return BoardView(owners=[], pause=None)
+    groups: dict[tuple[str, str], list[SeenHeader]] = {}
+    for each in sorted(seen.headers, key=_order):
+        groups.setdefault(_owner(each), []).append(each)
+    return BoardView(
+        owners=[_owner_section(each, seen.cards, human, zone) for each in groups.values()],
+        pause=_pause(live_paused_at, zone, seen.headers[0].now),
+    )
+
+
+def _order(seen: SeenHeader) -> tuple[int, str, str, int]:
+    """Urgency first; an owner stands where its most urgent queue does, else by its name."""
+    urgency = _LEAST_URGENT if seen.status is None else URGENCY[state_of(seen.status.decision)]
+    return urgency, seen.queue, seen.endpoint or "", seen.queue_id
+
+
+def _owner(seen: SeenHeader) -> tuple[str, str]:
+    if seen.endpoint is None:
+        return "team", seen.team or ""
+    return "endpoint", seen.endpoint
+
+
+def _owner_section(
+    group: Sequence[SeenHeader],
+    found: Mapping[int, Sequence[Card]],
+    human: Human,
+    zone: str | None,
+) -> OwnerSection:
+    first = group[0]
+    return OwnerSection(
+        id="-".join(("owner", *_owner(first))),
+        text=_owner_words(first),
+        href=None if first.endpoint_id is None else f"/endpoints/{first.endpoint_id}",
+        queues=[_queue(each, found.get(each.queue_id, ()), human, zone) for each in group],
+    )
+
+
+def _owner_words(seen: SeenHeader) -> str:
+    if seen.endpoint is None:
+        return f"Team {seen.team}"
+    of_team = f" of team {seen.team}" if seen.team else ""
+    return f"Endpoint {seen.endpoint}{of_team}{', revoked' if seen.is_revoked else ''}"
+
+
+def _queue(
+    seen: SeenHeader, found: Sequence[Card], human: Human, zone: str | None
+) -> QueueSection:
+    view = header(seen, zone)
+    return QueueSection(
+        header=view,
+        cards=cards(seen, found, human.owner, zone),
+        links=list(_links(seen, view.name)),
+    )
+
+
+def _links(seen: SeenHeader, name: str) -> Iterator[Link]:
+    """Where the rest is: more pending or claimed than there are cards for, and dead letters."""
+    counts = seen.counts
+    if counts.pending > MOST_PENDING:
+        yield _todos(seen, "pending", f"All {counts.pending} pending todos of {name}")
+    if counts.claimed > MOST_CLAIMED:
+        yield _todos(seen, "claimed", f"All {counts.claimed} claimed todos of {name}")
+    if counts.dead:
+        letters = "dead letter" if counts.dead == 1 else "dead letters"
+        yield _todos(seen, "failed", f"{counts.dead} {letters} of {name}")
+
+
+def _todos(seen: SeenHeader, state: str, text: str) -> Link:
+    filters = {"queue": seen.queue, "state": state}
+    if seen.is_namesake and seen.endpoint is not None:
+        filters["endpoint"] = seen.endpoint
+    return Link(href=f"/todos?{urlencode(filters)}", text=text)
+
+
+def _pause(at: datetime | None, zone: str | None, now: datetime) -> PauseControl:
+    if at is None:
+        return PauseControl(action="/live/pause", label="Pause live updates", since=None)
+    since = f"Live updates paused at {past_words(at, zone, now)}"
+    return PauseControl(action="/live/resume", label="Resume live updates", since=since)
