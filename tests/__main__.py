@@ -1,7 +1,6 @@
 """`python3 tests [WORDS]`: every check and test on a bare machine; words select some of them.
 
-A word is a folder of tests/, or `a11y`, `static`, `soak`, `bench` or `mutants`; everything from the
-first other word on is passed to pytest (`python3 tests race -k budget`).
+tests/words.py says what the words are; `python3 tests --help` prints it.
 """
 
 from __future__ import annotations
@@ -28,9 +27,21 @@ def load(path: Path) -> ModuleType:
 
 
 def main(argv: list[str]) -> int:
-    """Name or install what is missing, enter the .venv, run the phases; 0 only when all passed."""
+    """Name or install what is missing, enter the .venv, run the phases; 0 only when all passed.
+
+    2 when the words name nothing, or something is missing that we may not install.
+    """
+    words = load(HERE.with_name("words.py"))
+    if argv[:1] in (["-h"], ["--help"]):
+        sys.stdout.write(words.usage())
+        return 0
+    try:
+        asked = words.parse(argv)
+    except words.Unknown as unknown:
+        sys.stderr.write(str(unknown))
+        return 2
     bootstrap = load(ROOT / "app" / "bootstrap.py")
-    missing = load(HERE.with_name("system_packages.py")).missing()
+    missing = load(HERE.with_name("system_packages.py")).missing(asked.packages)
     if bootstrap.lacks_venv():
         missing.append(bootstrap.VENV_PACKAGE)
     try:

@@ -12,6 +12,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tests.words import Asked, folder, parse
+
 ROOT = Path(__file__).resolve().parent.parent
 ALONE = "race or crash"  # these measure or kill, and are not to share the cores
 _COUNTER = "tests.support.rounds"
@@ -59,16 +61,21 @@ def main(words: list[str]) -> int:
     """Run what the words select, or everything but what is apart; 0 only when all of it passed."""
     os.environ.setdefault("PYTHONDONTWRITEBYTECODE", "1")
     began = time.monotonic()
-    phases = planned(words)
+    asked = parse(words)
+    phases = planned(asked)
     for phase in phases:
         phase.run()
     return _close(phases, time.monotonic() - began)
 
 
-def planned(words: list[str]) -> list[Phase]:
-    """The phases that the words of the command line ask for."""
-    chosen, rest = split(words)
-    if not words:
+def planned(asked: Asked) -> list[Phase]:
+    """The phases that a command line asks for."""
+    chosen, rest = list(asked.words), list(asked.rest)
+    if asked.audit:
+        return [Phase("audit", [sys.executable, "-m", "a11y", *asked.audit])]
+    if asked.reader:
+        return [_reader(rest)]
+    if not chosen and not rest:
         return [*_static(), *_pytest([], [])]
     if chosen == ["static"]:
         return _static()
@@ -79,18 +86,8 @@ def planned(words: list[str]) -> list[Phase]:
             chosen.remove(name)
             if not [word for word in chosen if word != "static"]:
                 return phases
-    folders = [_folder(word) for word in chosen if word != "static"]
+    folders = [folder(word) for word in chosen if word != "static"]
     return [*phases, *_pytest(folders, rest)]
-
-
-def split(words: list[str]) -> tuple[list[str], list[str]]:
-    """The leading words that select folders, and the rest, which is pytest's."""
-    chosen: list[str] = []
-    for position, word in enumerate(words):
-        if word != "static" and not Path(ROOT / _folder(word)).is_dir():
-            return chosen, words[position:]
-        chosen.append(word)
-    return chosen, []
 
 
 def closing_counts(line: str) -> Counter[str]:
@@ -99,10 +96,6 @@ def closing_counts(line: str) -> Counter[str]:
     for number, word in _COUNT.findall(line.split(" in ")[0]):
         found["errors" if word == "error" else word] += int(number)
     return found
-
-
-def _folder(word: str) -> str:
-    return word if word == "a11y" else f"tests/{word}"
 
 
 def _static() -> list[Phase]:
@@ -131,6 +124,12 @@ def _pytest(folders: list[str], rest: list[str]) -> list[Phase]:
         Phase("side by side", [*base, *apart, *side_by_side, *folders, *rest]),
         Phase("alone", [*base, *apart, "-m", ALONE, *folders, *rest]),
     ]
+
+
+def _reader(rest: list[str]) -> Phase:
+    """The pages as a screen reader says them: one reader, so one process."""
+    argv = [sys.executable, "-m", "pytest", "-q", "-s", "--color=no", "-rfE", "a11y/screen_reader"]
+    return Phase("screen reader", [*argv, *rest], environment={"A11Y_SCREEN_READER": "1"})
 
 
 def _lengthened() -> list[str]:

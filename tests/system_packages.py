@@ -6,19 +6,24 @@ Standard library only: it is read before anything is installed.
 from __future__ import annotations
 
 import shutil
+from collections.abc import Collection
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class SystemPackage:
-    """A Debian package; one of `programs` on the PATH proves that it, or its like, is there."""
+    """A Debian package; one of `programs` on the PATH (or at its place) proves that it is there.
+
+    `group` is what needs it: "pages" (a browser), "tests" (all of them) or "reader".
+    """
 
     name: str
     purpose: str
     programs: tuple[str, ...]
+    group: str = "tests"
 
     def is_here(self) -> bool:
-        """Whether one of its programs is on the PATH."""
+        """Whether one of its programs is there."""
         return any(shutil.which(program) for program in self.programs)
 
 
@@ -27,15 +32,47 @@ PACKAGES = (
         name="chromium",
         purpose="the pages are checked in a browser",
         programs=("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"),
+        group="pages",
     ),
     SystemPackage(
         name="faketime",
         purpose="servers run on hosts whose clocks differ",
         programs=("faketime",),
     ),
+    SystemPackage(
+        name="orca",
+        purpose="the screen reader whose words are checked",
+        programs=("orca",),
+        group="reader",
+    ),
+    SystemPackage(
+        name="xvfb",
+        purpose="a display without a screen",
+        programs=("Xvfb",),
+        group="reader",
+    ),
+    SystemPackage(
+        name="openbox",
+        purpose="a window manager, so that the browser's window has the focus",
+        programs=("openbox",),
+        group="reader",
+    ),
+    SystemPackage(
+        name="dbus-daemon",
+        purpose="a private bus between browser and screen reader",
+        programs=("dbus-daemon",),
+        group="reader",
+    ),
+    SystemPackage(
+        name="at-spi2-core",
+        purpose="carries the pages' accessibility tree to the screen reader",
+        programs=("/usr/libexec/at-spi-bus-launcher",),
+        group="reader",
+    ),
 )
 
 
-def missing() -> list[str]:
-    """The names of the packages that are not here."""
-    return [package.name for package in PACKAGES if not package.is_here()]
+def missing(groups: Collection[str] = ("pages", "tests")) -> list[str]:
+    """The names of the packages of these groups that are not here."""
+    return [package.name for package in PACKAGES
+            if package.group in groups and not package.is_here()]

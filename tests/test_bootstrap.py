@@ -15,7 +15,7 @@ from types import ModuleType
 import pytest
 
 from app import bootstrap
-from tests import phases, system_packages
+from tests import phases, system_packages, words
 
 ROOT = Path(__file__).parent.parent
 
@@ -118,12 +118,15 @@ def test_a_package_counts_as_here_when_any_of_its_programs_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert system_packages.missing() == [package.name for package in system_packages.PACKAGES]
+    default = [one for one in system_packages.PACKAGES if one.group != "reader"]
+    assert system_packages.missing() == [package.name for package in default]
 
-    for package in system_packages.PACKAGES:
+    for package in default:
         (tmp_path / package.programs[-1]).touch(mode=0o755)
 
     assert system_packages.missing() == []
+    assert "orca" in system_packages.missing(("pages", "reader"))
+    assert "faketime" not in system_packages.missing(("pages", "reader"))
 
 
 def test_both_lists_name_the_same_version_of_what_runs() -> None:
@@ -162,23 +165,56 @@ def test_a_wheel_carries_templates_static_files_and_sql_and_its_command_runs(
 
 
 def test_words_select_folders_and_the_rest_is_pytests() -> None:
-    assert phases.split(["race", "-k", "budget"]) == (["race"], ["-k", "budget"])
-    assert phases.split(["domain", "house"]) == (["domain", "house"], [])
-    assert phases.split(["-k", "domain"]) == ([], ["-k", "domain"])
+    assert words.split(["race", "-k", "budget"]) == (["race"], ["-k", "budget"])
+    assert words.split(["domain", "house"]) == (["domain", "house"], [])
+    assert words.split(["-k", "domain"]) == ([], ["-k", "domain"])
 
 
 def test_soak_and_bench_are_not_in_the_default_run() -> None:
-    for phase in phases.planned([]):
+    for phase in phases.planned(words.parse([])):
         if "pytest" in phase.argv:
             assert "--ignore=tests/soak" in phase.argv
             assert "--ignore=tests/bench" in phase.argv
 
-    soak, mutants = phases.planned(["soak"])
+    soak, mutants = phases.planned(words.parse(["soak"]))
     assert mutants.argv[-1] == "tests.mutants"
     assert "--ignore=tests/soak" not in soak.argv
     assert "tests/soak" in soak.argv
     assert "tests/race/test_claims.py" in soak.argv
     assert soak.environment == {"TESTS_LONG": "1"}
+
+
+def test_the_pages_are_audited_here_elsewhere_or_by_a_screen_reader() -> None:
+    here = phases.planned(words.parse(["a11y"]))
+    (elsewhere,) = phases.planned(words.parse(["a11y", "http://host", "http://host/auth/link/x"]))
+    (spoken,) = phases.planned(words.parse(["a11y", "--screen-reader", "-k", "budget"]))
+
+    assert all("a11y" in phase.argv for phase in here)
+    assert elsewhere.argv[1:] == ["-m", "a11y", "http://host", "http://host/auth/link/x"]
+    assert spoken.argv[-3:] == ["a11y/screen_reader", "-k", "budget"]
+    assert words.parse(["a11y", "--screen-reader"]).packages == ("pages", "reader")
+    assert words.parse(["a11y", "http://host", "http://host/x"]).packages == ("pages",)
+
+
+@pytest.mark.parametrize("line", [
+    "a12y", "a11y everything", "race storm", "a11y http://host", "a11y http://host link",
+    "race --screen-reader", "a11y http://host http://host/x more",
+])
+def test_words_that_name_nothing_are_2_with_the_usage(line: str) -> None:
+    ran = subprocess.run([sys.executable, "tests", *line.split()], cwd=ROOT, text=True,
+                         capture_output=True, check=False)
+
+    assert ran.returncode == 2
+    assert "usage: python3 tests" in ran.stderr
+    assert ran.stdout == ""
+
+
+def test_help_is_printed_before_anything_is_installed() -> None:
+    ran = subprocess.run([sys.executable, "tests", "--help"], cwd=ROOT, text=True,
+                         capture_output=True, check=False)
+
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert "a11y URL SIGN_IN_LINK" in ran.stdout
 
 
 @pytest.mark.parametrize(
