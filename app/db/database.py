@@ -19,6 +19,7 @@ from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout, TooManyRequest
 from app.db.changes import Feed
 from app.db.counters import Counters
 from app.db.memory import Memory
+from app.db.outbox import NoOutbox, Outbox
 from app.db.pools import Connection as Connection
 from app.db.pools import checkout
 from app.db.pools import open_pool as open_pool
@@ -56,6 +57,7 @@ class Database:
     sealer: Sealer
     counters: Counters
     memory: Memory = field(default_factory=Memory)
+    hooks: Outbox = field(default_factory=NoOutbox)
     has_grouped_commit: bool = False
 
     @contextlib.contextmanager

@@ -20,11 +20,20 @@ from app.db.database import Connection, Database
 from app.db.gates import Deadline, GateTimeout, Turn
 from app.db.sealing import token_hash
 from app.db.statements import load
-from app.domain.admission import UNAVAILABLE, Deferral, Headroom, headroom
+from app.domain.admission import UNAVAILABLE, Deferral, Reason
 from app.domain.errors import Conflict, NotFound, OutcomeUnknown
 from app.domain.policy import PolicyBroken
 from app.domain.todos import Todo
-from app.transactions import barrier, faults, looks, picking, replaying, spent
+from app.transactions import (
+    barrier,
+    faults,
+    left,
+    looks,
+    picking,
+    reopening,
+    replaying,
+    spent,
+)
 from app.transactions.claims import Claimed, Claimer, Gone, Pick, Refused, leave_if, watched
 from app.transactions.looks import Look, Verdict
 from app.transactions.picking import Kind
@@ -115,6 +124,17 @@ def _turn(
 
 
 def _run(attempt: _Attempt) -> Claimed | Refused | None:
+    closing: list[Reason] = []
+    try:
+        return _transact(attempt, closing)
+    finally:
+        # Also when the answer of a committed claim failed, and holding no connection (R59).
+        for reason in closing:
+            reopening.owe(attempt.db, attempt.queue_id, reason)
+
+
+def _transact(attempt: _Attempt, closing: list[Reason]) -> Claimed | Refused | None:
+    """The transaction and the answer; what the claim used up goes into `closing`."""
     db, claimer = attempt.db, attempt.claimer
     with db.section() as conn:
         if claimer.request.claim_key is not None:
@@ -137,6 +157,7 @@ def _run(attempt: _Attempt) -> Claimed | Refused | None:
         is_grouped = db.has_grouped_commit and attempt.turn.has_waiter
         pick, used = _write(db, conn, claimer, seen, verdict, is_grouped=is_grouped)
         attempt.turn.leave()
+        closing += left.closed_by(verdict, seen, used)
         return _answer(db, conn, claimer, pick, verdict, seen, used, is_grouped=is_grouped)
 
 
@@ -212,29 +233,14 @@ def _answer(
         _count(db, pick, is_charged=used is not None)
     with database.committed():
         faults.forget(db, conn, pick.todo.queue_id)
-        left = _headroom(conn, pick, verdict, seen, used)
-        return replaying.described(db, conn, claimer, pick, left)
+        headroom = left.headroom_of(conn, pick, verdict, seen, used)
+        return replaying.described(db, conn, claimer, pick, headroom)
 
 
 def _count(db: Database, pick: Pick, *, is_charged: bool) -> None:
     replaying.count(db, pick)
     if is_charged:
         db.counters.add("switchboard_admission_charged_total", queue=pick.todo.queue_name)
-
-
-def _headroom(
-    conn: Connection, pick: Pick, verdict: Verdict, seen: Look, used: int | None
-) -> Headroom | None:
-    if verdict.policy is None:
-        return None
-    in_flight = _in_flight(conn, pick) if seen.in_flight is None else seen.in_flight + 1
-    resets_at = verdict.span.ends_at if verdict.span else None
-    return headroom(verdict.policy, in_flight, used, resets_at)
-
-
-def _in_flight(conn: Connection, pick: Pick) -> int:
-    counted = database.value(conn, SQL["count_in_flight"], {"queue_id": pick.todo.queue_id})
-    return counted if isinstance(counted, int) else 0
 
 
 def _unjudged(db: Database, queue_id: int, kind: str) -> Refused:

@@ -16,6 +16,7 @@ from app.db.database import Connection, Database, jsonb, one, value
 from app.db.statements import load
 from app.domain.errors import Unavailable
 from app.domain.values import Json
+from app.transactions import ringing
 
 SQL = load("creating")
 
@@ -107,7 +108,7 @@ def create_todo(conn: Connection, todo: NewTodo) -> CreatedTodo:
 
 
 def report_created(db: Database, todos: Iterable[CreatedTodo], *, source: str) -> None:
-    """After the commit: wake who waits for the new todos, and count them. Never inside."""
+    """After the commit: wake who waits for the new todos, count them, ring. Never inside."""
     fresh = [todo for todo in todos if todo.created]
     if not fresh:
         return
@@ -116,6 +117,7 @@ def report_created(db: Database, todos: Iterable[CreatedTodo], *, source: str) -
         db.counters.add(
             "switchboard_todos_created_total", queue=todo.queue_name, source=source
         )
+    ringing.created(db, [todo.id for todo in fresh])
 
 
 def _columns(new: NewEvent | NewTodo) -> dict[str, object]:

@@ -9,6 +9,7 @@ from uuid import UUID
 
 from app.db.database import Connection, Database, many, run
 from app.db.statements import load
+from app.transactions import reopening, ringing
 
 SQL = load("ending")
 
@@ -16,7 +17,8 @@ SQL = load("ending")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ended:
     """What an endpoint left behind: touched queues (ids), those among them whose policy may admit
-    again, and attempts closed by (queue name, outcome). Hand it to `announce` after the commit.
+    again, attempts closed by (queue name, outcome), and the team todos it handed back. Hand it to
+    `announce` after the commit.
     """
 
     endpoint_id: UUID
@@ -24,6 +26,7 @@ class Ended:
     released: frozenset[int]
     reopened: frozenset[int]
     closed: Counter[tuple[str, str]]
+    handed_back: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +70,8 @@ def announce(db: Database, ended: Ended) -> None:
     db.feed.changed(*ended.changed)
     db.feed.ready(*ended.released)
     db.feed.reopened(*ended.reopened)
+    rung = reopening.detect(db, ended.reopened)
+    ringing.requeued(db, ended.handed_back, tells_hooks=False, rung=rung)
 
 
 def lock_todos(conn: Connection, endpoint_id: UUID) -> list[str]:
@@ -95,6 +100,7 @@ def end(conn: Connection, endpoint_id: UUID, locked: Sequence[str]) -> Ended:
         reopened=freed(revoked + handed_back),
         closed=Counter([(row.queue, "revoked") for row in revoked])
         + Counter([(row.queue, "released") for row in handed_back]),
+        handed_back=tuple(row.id for row in released),
     )
 
 

@@ -10,7 +10,7 @@ from uuid import UUID
 from app.db.database import Connection, Database, many, run, value
 from app.db.statements import load
 from app.domain.errors import NotFound
-from app.transactions import ending
+from app.transactions import ending, reopening, ringing
 from app.transactions.ending import ClosedAttempt
 
 SQL = load("membership")
@@ -78,7 +78,10 @@ def announce(db: Database, lost: Lost) -> None:
         name = "switchboard_todo_attempts_closed_total"
         db.counters.add(name, amount, queue=queue, outcome="released")
     db.feed.ready(*sorted(lost.queue_ids))
-    db.feed.reopened(*sorted(ending.freed(lost.closed)))
+    freed = sorted(ending.freed(lost.closed))
+    db.feed.reopened(*freed)
+    rung = reopening.detect(db, freed)
+    ringing.requeued(db, lost.released, tells_hooks=False, rung=rung)
 
 
 def _lock_held(conn: Connection, params: Mapping[str, object]) -> list[str]:

@@ -19,6 +19,7 @@ from app.reads import admission, manageable
 from app.reads.admission import QueueStatus
 from app.reads.budgets import Budget
 from app.reads.manageable import ManagedQueue
+from app.transactions import reopening
 
 SQL = load("policies")
 
@@ -223,6 +224,8 @@ def _actor(caller: Human | Endpoint) -> _Actor:
 def _tell(db: Database, queue: ManagedQueue) -> None:
     db.feed.changed(queue.queue_id)
     db.feed.reopened(queue.queue_id)
+    reopening.detect(db, [queue.queue_id])
+    reopening.owe_if_closed(db, [queue.queue_id])
 
 
 def _status(db: Database, queue: ManagedQueue) -> QueueStatus | None:

@@ -22,7 +22,7 @@ from app.domain.todos import (
     retry_backoff,
 )
 from app.domain.values import Json
-from app.transactions import holders
+from app.transactions import holders, reopening, ringing
 from app.transactions.holders import Holder
 
 SQL = load("settling")
@@ -122,6 +122,7 @@ def retry_now(db: Database, human: Human, todo_id: str) -> Todo:
             raise Conflict("Another live todo has the same idempotency key.") from None
         todo = holders.row(conn, todo_id)
     db.feed.ready(todo.queue_id)
+    ringing.requeued(db, [todo.id], tells_hooks=False)
     return todo
 
 
@@ -199,10 +200,13 @@ def _mark(conn: Connection, held: Held, ending: Ending, said: Mapping[str, objec
 def _after_commit(db: Database, todo: Todo, ending: Ending) -> None:
     queue = todo.queue_name
     db.counters.add("switchboard_todo_attempts_closed_total", queue=queue, outcome=ending.value)
+    rung: frozenset[int] = frozenset()
     if todo.has_policy:
         db.feed.reopened(todo.queue_id)  # a slot is free again
+        rung = reopening.detect(db, [todo.queue_id])
     if ending is Ending.RELEASED:
         db.feed.ready(todo.queue_id)
+        ringing.requeued(db, [todo.id], tells_hooks=False, rung=rung)
         return
     outcome = "complete" if ending is Ending.COMPLETED else "fail"
     db.counters.add("switchboard_todos_completed_total", queue=queue, outcome=outcome)

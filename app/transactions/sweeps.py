@@ -15,7 +15,7 @@ from psycopg import sql
 
 from app.db.database import Connection, Database, Rollback, many, run, value
 from app.db.statements import load
-from app.transactions import ending
+from app.transactions import ending, reopening, ringing
 
 SQL = load("sweeps")
 
@@ -135,7 +135,7 @@ def _reap_batch(db: Database, batch: int) -> tuple[Moved, ...]:
         if not moved:
             raise Rollback
         closed = _reap(conn, [todo.id for todo in moved])
-    _announce(db, moved)
+    _announce(db, moved, clears_silence=False)
     for queue, lapses in Counter(todo.queue for todo in moved).items():
         db.counters.add("switchboard_todo_leases_expired_total", lapses, queue=queue)
     for queue, ends in Counter(todo.queue for todo in moved if todo.id in closed).items():
@@ -157,7 +157,7 @@ def _requeue_batch(db: Database, batch: int) -> tuple[Moved, ...]:
         if not moved:
             raise Rollback
         run(conn, SQL["mark_requeued"], {"ids": [todo.id for todo in moved]})
-    _announce(db, moved)
+    _announce(db, moved, clears_silence=True)
     return moved
 
 
@@ -170,11 +170,15 @@ def _expire_one(db: Database, endpoint_id: UUID) -> bool:
     return ended is not None
 
 
-def _announce(db: Database, moved: tuple[Moved, ...]) -> None:
-    """After the commit: wake who waits for work, refresh who looks on."""
+def _announce(db: Database, moved: tuple[Moved, ...], *, clears_silence: bool) -> None:
+    """After the commit: wake who waits for work, refresh who looks on, ring."""
     db.feed.ready(*sorted({todo.queue_id for todo in moved if not todo.is_dead_letter}))
     db.feed.changed(*sorted({todo.queue_id for todo in moved if todo.is_dead_letter}))
-    db.feed.reopened(*sorted({todo.queue_id for todo in moved if todo.frees_slot}))
+    freed = sorted({todo.queue_id for todo in moved if todo.frees_slot})
+    db.feed.reopened(*freed)
+    rung = reopening.detect(db, freed)
+    ready = [todo.id for todo in moved if not todo.is_dead_letter]
+    ringing.requeued(db, ready, tells_hooks=True, clears_silence=clears_silence, rung=rung)
 
 
 def _next_in(db: Database, query: sql.SQL) -> float | None:

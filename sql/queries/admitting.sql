@@ -10,9 +10,3 @@ select guard_window(%(ends_at)s);
 -- name: commit_claim
 -- Sent in the trip of the writes: a failed statement before it skips it.
 commit;
-
--- name: count_in_flight
--- For the answer only, after the commit and outside any lock, when no cap made us count (R42).
-select count(*)
-  from todos t
- where t.queue_id = %(queue_id)s and t.state = 'claimed';

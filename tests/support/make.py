@@ -300,6 +300,7 @@ class Make:
         created_at: datetime | None = None,
         updated_at: datetime | None = None,
         fence: bytes | None = None,
+        rings: bool = False,
     ) -> TodoId:
         """A todo in any state the product could have left it in, its attempts included.
 
@@ -307,7 +308,7 @@ class Make:
         seconds from now and may be negative (lapsed); it counts for `claimed` only. A `failed`
         todo is a dead letter unless `next_retry_at` is given. `attempt` defaults to what the state
         needs. `holder` claimed it last (the endpoint by default). `fence` is a lease token's
-        SHA-256.
+        SHA-256. `rings`: it comes of a verified event, so it may be pushed.
         """
         queue_id = queue if isinstance(queue, int) else self.queue_id(_some(endpoint), queue)
         owner = self._conn.execute("select endpoint_id, team_id from queues where id = %s",
@@ -324,6 +325,7 @@ class Make:
                 "todos", id=str(made), queue_id=int(queue_id), endpoint_id=owner[0],
                 team_id=owner[1],
                 source=source, kind=kind, title=title or f"todo {next(self._numbers)}",
+                event_id=self.event(*owner) if rings else None,
                 payload=None if payload is None else Jsonb(payload), idempotency_key=key,
                 state=state,
                 owner=who.owner if who and state in ("claimed", "failed") and spent else None,
@@ -340,6 +342,18 @@ class Make:
                               ended=None if claimed and seq == spent else _ended(
                                   state if seq == spent else "pending", next_retry_at))
         return made
+
+    def event(
+        self, endpoint_id: object, team_id: object = None, *, verified: bool = True,
+        trust_mode: str = "signed",
+    ) -> int:
+        """A stored event of an endpoint or a team."""
+        number = self._insert(
+            "events", returning="id", source="github", family="webhook", trust_mode=trust_mode,
+            verified=verified, endpoint_id=endpoint_id, team_id=team_id, headers=Jsonb({}),
+            payload_size=0,
+        )
+        return int(str(number))
 
     def _attempt(
         self, todo: TodoId, seq: int, who: Endpoint | Human | None, lease: datetime,
