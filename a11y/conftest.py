@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+
+# Apart: it needs a display and a screen reader (python3 tests a11y --screen-reader).
+collect_ignore = [] if os.environ.get("A11Y_SCREEN_READER") else ["screen_reader"]
+
 pytest_plugins = [
     "tests.support.pg",
     "tests.support.clock",

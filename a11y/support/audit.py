@@ -1,15 +1,22 @@
-"""What a page is held to: axe-core, reflow, a visible ring on every stop of the keyboard."""
+"""What every page is held to, as one list of faults in words; no test stops at the first."""
 
 from __future__ import annotations
 
-import json
+from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
-from playwright.sync_api import Page
+from playwright.sync_api import Page, ViewportSize
 
-AXE = Path(__file__).parent.parent / "vendor" / "axe.min.js"
+from a11y.support import markup
+
+AXE = (Path(__file__).parent.parent / "vendor" / "axe.min.js").read_text(encoding="utf-8")
+_LOOK = Path(__file__).with_name("look.js").read_text(encoding="utf-8")
 # WCAG 2.2 A and AA, and axe's own best practices.
 TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+SMALL: ViewportSize = {"width": 320, "height": 256}  # 1280 x 1024 at 400 %
+LOW: ViewportSize = {"width": 800, "height": 400}
+_MOST_STOPS = 400
 
 _RUN = """async tags => {
   const found = await axe.run(document, {runOnly: {type: 'tag', values: tags},
@@ -17,59 +24,109 @@ _RUN = """async tags => {
   return found.violations.map(v => v.id + ': ' + v.help + ' ' +
                               v.nodes.map(n => n.target.join(' ')).join(', '))
 }"""
-_OUTLINE = """() => {
-  const element = document.activeElement, style = getComputedStyle(element)
-  const box = element.getBoundingClientRect()
-  const x = box.x + box.width / 2, y = box.y + box.height / 2
-  const top = document.elementFromPoint(x, y)
-  return {tag: element.tagName, text: element.textContent.trim().slice(0, 40),
-          width: parseFloat(style.outlineWidth), style: style.outlineStyle,
-          onScreen: box.bottom > 0 && box.top < innerHeight && box.right > 0,
-          covered: !(top && (element.contains(top) || top.contains(element)))}
-}"""
-# WCAG 1.4.12; a style element would be blocked by our own policy, an adopted sheet is not.
-_SPACING = """() => {
-  const sheet = new CSSStyleSheet()
-  sheet.replaceSync('* {line-height: 1.5 !important; letter-spacing: .12em !important;' +
-                    ' word-spacing: .16em !important} p {margin-bottom: 2em !important}')
-  document.adoptedStyleSheets = [sheet]
-}"""
+
+
+def faults(page: Page, source: str) -> list[str]:
+    """Everything wrong with a page that has loaded; `source` is its HTML as it was served.
+
+    One load serves all of it: both themes, forced colours, the narrow screen, wide text.
+    """
+    page.set_viewport_size(LOW)
+    found = [f"HTML: {fault}" for fault in markup.faults(source)]
+    found += outline_faults(headings(page))
+    page.emulate_media(color_scheme="light")
+    page.keyboard.press("Shift")  # from here on a focus is a keyboard's, and shows its ring
+    found += [f"axe, light: {fault}" for fault in violations(page)]
+    page.emulate_media(color_scheme="dark")
+    found += [f"axe, dark: {fault}" for fault in violations(page)]
+    found += [f"ring: {fault}" for fault in look(page, "rings")]
+    page.emulate_media(forced_colors="active", reduced_motion="reduce")
+    found += [f"ring, forced colours: {fault}" for fault in look(page, "rings")]
+    found += [f"moves all the same: {count}" for count in [motion(page)] if count]
+    found += [f"small target: {fault}" for fault in look(page, "small")]
+    found += narrow_faults(page)
+    page.emulate_media(color_scheme="light", forced_colors="none", reduced_motion="no-preference")
+    return found
 
 
 def violations(page: Page) -> list[str]:
     """Every rule of axe-core the page breaks, with where; needs JavaScript in the context."""
-    page.evaluate(AXE.read_text(encoding="utf-8"))
-    found = page.evaluate(_RUN, TAGS)
-    return [str(line) for line in json.loads(json.dumps(found))]
+    if not page.evaluate("() => 'axe' in window"):
+        page.evaluate(AXE)
+    return [str(line) for line in page.evaluate(_RUN, TAGS)]
+
+
+def look(page: Page, measure: str) -> list[str]:
+    """What one of the measurements of look.js lists."""
+    return [str(line) for line in page.evaluate(f"() => {_LOOK}.{measure}()")]
+
+
+def headings(page: Page) -> list[tuple[int, str]]:
+    """Level and name of each heading that is shown, in order."""
+    found = page.evaluate(f"() => {_LOOK}.headings()")
+    return [(int(heading["level"]), str(heading["name"])) for heading in found]
+
+
+def outline_faults(levels: Iterable[tuple[int, str]]) -> list[str]:
+    """One h1, first; no level is left out on the way down."""
+    found, before, ones = [], 0, 0
+    for level, name in levels:
+        ones += level == 1
+        if level > before + 1:
+            found.append(f"outline: {name} is an h{level} after an h{before}")
+        before = level
+    return found if ones == 1 else [*found, f"outline: {ones} h1 instead of one"]
+
+
+def narrow_faults(page: Page) -> list[str]:
+    """Nothing scrolls sideways or is cut off at 320 pixels, with wide text spacing too."""
+    page.set_viewport_size(SMALL)
+    found = []
+    for spacing in ("", ", wide text"):
+        if spacing:
+            page.evaluate(f"() => {_LOOK}.widen()")
+        wide = overflow(page)
+        found += [f"scrolls sideways at 320 px{spacing}: {wide} px"] if wide > 0 else []
+        found += [f"cut off at 320 px{spacing}: {fault}" for fault in look(page, "clipped")]
+    page.evaluate(f"() => {_LOOK}.narrow()")
+    page.set_viewport_size(LOW)
+    return found
 
 
 def overflow(page: Page) -> int:
     """By how many pixels the page itself scrolls sideways."""
-    return int(page.evaluate(
-        "() => document.documentElement.scrollWidth - document.documentElement.clientWidth"))
+    return int(page.evaluate(f"() => {_LOOK}.overflow()"))
 
 
-def widen_text(page: Page) -> None:
-    """Applies the text spacing of WCAG 1.4.12."""
-    page.evaluate(_SPACING)
+def motion(page: Page) -> int:
+    """How many animations and transitions run or wait."""
+    return int(page.evaluate(f"() => {_LOOK}.motion()"))
 
 
-def tab_stops(page: Page, most: int = 40) -> list[dict[str, object]]:
-    """Walks the page by Tab from its top: each stop's text, ring, and whether it can be seen."""
-    stops: list[dict[str, object]] = []
-    for _ in range(most):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stop:
+    """Where the keyboard is: tag, id and name of the element, and what is wrong with its ring."""
+
+    tag: str
+    id: str
+    name: str
+    faults: list[str]
+
+
+def focus(page: Page) -> Stop:
+    """The element that has the focus."""
+    return Stop(**page.evaluate(f"() => {_LOOK}.focus()"))
+
+
+def walk(page: Page) -> tuple[list[str], list[str]]:
+    """Tabs through the page from its top: the names in order, and the faults of the stops."""
+    names: list[str] = []
+    found: list[str] = []
+    for _ in range(_MOST_STOPS):
         page.keyboard.press("Tab")
-        stop = page.evaluate(_OUTLINE)
-        if stop["tag"] == "BODY":
-            break
-        stops.append(stop)
-    return stops
-
-
-def assert_rings(stops: list[dict[str, object]]) -> None:
-    """Fails unless every stop has a solid ring of 3 px, on screen and not covered."""
-    for stop in stops:
-        assert stop["style"] == "solid", stop
-        assert float(str(stop["width"])) >= 3, stop
-        assert stop["onScreen"], stop
-        assert not stop["covered"], stop
+        stop = focus(page)
+        if stop.tag in ("body", "html"):
+            return names, found
+        names.append(stop.name)
+        found += [f"{stop.name}: {fault}" for fault in stop.faults]
+    raise AssertionError(f"more than {_MOST_STOPS} stops, or a trap: {names[-3:]}")

@@ -9,7 +9,17 @@ from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, Request, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    Page,
+    Playwright,
+    Request,
+    Response,
+    sync_playwright,
+)
+
+from a11y.support import audit, say
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 # It talks to nobody but the site under test, and needs no display of its own.
@@ -27,6 +37,7 @@ class Visit:
     site_url: str
     complaints: list[str] = field(default_factory=list)
     strangers: list[str] = field(default_factory=list)
+    _documents: dict[Page, Response] = field(default_factory=dict)
 
     def open(self, path: str) -> Page:
         """A new tab at a path of the site."""
@@ -39,6 +50,24 @@ class Visit:
         """Puts a session's cookie into the browser."""
         self.context.add_cookies([{"name": "sb_session", "value": session, "url": self.site_url}])
 
+    def source(self, page: Page) -> str:
+        """The HTML of a page as the server sent it."""
+        return self._documents[page].text()
+
+    def status(self, page: Page) -> int:
+        """The status the page came with."""
+        return self._documents[page].status
+
+    def assert_for_everyone(self, page: Page) -> None:
+        """Fails with every fault of a page, in both themes, narrow, wide and in forced colours."""
+        found = audit.faults(page, self.source(page))
+        assert found == [], "\n" + "\n".join(found)
+        self.assert_clean()
+
+    def listen(self) -> None:
+        """Records what the live regions of each page announce (see say.py)."""
+        say.listen(self.context)
+
     def assert_clean(self) -> None:
         """Fails when a page complained on the console or asked another host for anything."""
         assert self.complaints == []
@@ -48,25 +77,36 @@ class Visit:
         page.on("console", lambda said: self._hear(said.type, said.text))
         page.on("pageerror", lambda error: self.complaints.append(str(error)))
         page.on("request", self._see)
+        page.on("response", lambda answer: self._keep(page, answer))
 
     def _hear(self, kind: str, text: str) -> None:
         # The status of a refusal page is what it should be; Chromium notes it as an error.
         if kind in ("error", "warning") and "responded with a status of" not in text:
             self.complaints.append(text)
 
+    def _keep(self, page: Page, answer: Response) -> None:
+        if answer.request.is_navigation_request() and answer.frame == page.main_frame:
+            self._documents[page] = answer
+
     def _see(self, request: Request) -> None:
         if urlsplit(request.url).netloc != urlsplit(self.site_url).netloc:
             self.strangers.append(request.url)
 
 
-@pytest.fixture(scope="session")
-def chromium() -> Iterator[Browser]:
+def launch(playwright: Playwright, more: list[str], **settings: object) -> Browser:
     """The system's Chromium; the run stops, by name, when there is none."""
     path = next((found for name in NAMES if (found := shutil.which(name))), None)
     assert path is not None, "install the package chromium: the pages are tested in a browser"
     as_root = ["--no-sandbox"] if os.geteuid() == 0 else []
+    return playwright.chromium.launch(
+        executable_path=path, args=[*SWITCHES, *as_root, *more], **settings)  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Browser]:
+    """One browser without a window, for every test of the session."""
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=SWITCHES + as_root)
+        browser = launch(playwright, [])
         yield browser
         browser.close()
 
@@ -77,7 +117,7 @@ def visit(chromium: Browser) -> Iterator[Callable[..., Visit]]:
     contexts: list[BrowserContext] = []
 
     def start(site_url: str, **settings: object) -> Visit:
-        context = chromium.new_context(**settings)
+        context = chromium.new_context(**settings)  # type: ignore[arg-type]
         contexts.append(context)
         return Visit(context, site_url)
 
