@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from flask_wtf import FlaskForm
-from wtforms import Field, SelectField, SelectMultipleField
+from wtforms import Field, SelectChoice, SelectField, SelectMultipleField
 from wtforms.widgets import ListWidget
 
 from app.edge.csrf import FIELD, SessionCsrf
@@ -112,7 +112,7 @@ def offer_posted(form: Form) -> None:
     """Give a field that has no choices the posted ones, so that they can be shown and sent."""
     for field in form.shown():
         if isinstance(field, SelectField | SelectMultipleField) and not field.choices:
-            field.choices = [(text, text) for text in field.raw_data or [] if text]
+            field.choices = [SelectChoice(value=text) for text in field.raw_data or [] if text]
 
 
 def words(field: Field, hint: str | None, describedby: str | None) -> Words:

@@ -79,3 +79,24 @@ def test_a_zone_directory_of_the_host_changes_nothing(tmp_path: Path) -> None:
     )  # fmt: skip
 
     assert shown.stdout.split() == ["-28800.0", "False", str(len(zone_names()))]
+
+
+@pytest.mark.parametrize(("typed", "meant"), [
+    ("europe/berlin", "Europe/Berlin"),
+    ("berlin", "Europe/Berlin"),
+    ("New York", "America/New_York"),
+    ("America/Los_Angelos", "America/Los_Angeles"),
+    (" utc ", "UTC"),
+    ("PT", "America/Los_Angeles"),
+    ("Mars/Olympus", None),
+    ("", None),
+    ("\ud800\0", None),
+    ("x" * 100_000, None),
+])
+def test_a_slip_of_the_hand_finds_the_zone_that_was_meant(typed: str, meant: str | None) -> None:
+    assert zones.suggest(typed) == meant
+
+
+def test_every_suggestion_is_a_zone_and_every_zone_suggests_itself() -> None:
+    assert all(zones.suggest(name.upper()) is not None for name in zone_names())
+    assert {zones.suggest(name) for name in zone_names()} == zone_names()
