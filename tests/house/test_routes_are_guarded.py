@@ -13,6 +13,9 @@ GUARDS: dict[str, set[str]] = {
     "agent": {"identify_endpoint"},
     "operator": {"identify_operator"},
     "board": {"identify_session", "check_form"},
+    "endpoints": {"identify_session", "check_form"},
+    "vend": {"identify_session", "check_form"},
+    "webhooks": {"identify_session", "check_form"},
 }
 
 # endpoint: why it answers a caller who shows nothing
