@@ -41,9 +41,14 @@ class SeenQueue:
         return QueueAddress(self.scope, self.name)
 
     @property
+    def is_revoked(self) -> bool:
+        """Whether the queue's endpoint is revoked or has expired; a team's queue never is."""
+        return self.state != "active"
+
+    @property
     def may_change(self) -> bool:
         """Whether the viewer may change the policy now: never on a revoked endpoint (R35)."""
-        return self.may_configure and self.state == "active"
+        return self.may_configure and not self.is_revoked
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
