@@ -11,8 +11,8 @@ from app.db.database import Database, open_pool
 from app.db.direct import dial
 from app.db.notifier import Notifier
 from app.db.sealing import Sealer
-from app.edge.deps import EdgeConfig
-from app.settings import KEY_NAME, Settings, SettingsError
+from app.edge.deps import EdgeConfig, OidcConfig
+from app.settings import KEY_NAME, Oidc, Settings, SettingsError
 
 POOL_SIZE = 8
 
@@ -74,6 +74,19 @@ def edge_config(settings: Settings) -> EdgeConfig:
         trusted_proxies=settings.trusted_proxies,
         agent_rate=settings.agent_rate,
         dev_login=settings.dev_login,
+        oidc=None if settings.oidc is None else _oidc_config(settings.oidc),
         is_loopback=settings.is_loopback,
         attempt_summary_from_result=settings.attempt_summary_from_result,
+    )
+
+
+def _oidc_config(oidc: Oidc) -> OidcConfig:
+    return OidcConfig(
+        issuer=oidc.issuer,
+        client_id=oidc.client_id,
+        client_secret=oidc.client_secret,
+        redirect_url=oidc.redirect_url,
+        groups_claim=oidc.groups_claim,
+        enrollment=oidc.enrollment,
+        allow=oidc.allow,
     )

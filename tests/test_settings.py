@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from app import settings
-from app.settings import Settings, SettingsError
+from app.settings import Oidc, Settings, SettingsError
 
 KEY = bytes(range(32))
 
@@ -178,3 +178,51 @@ def test_an_account_without_any_home_is_told_the_variable(monkeypatch: pytest.Mo
 
     with pytest.raises(SettingsError, match="SWITCHBOARD_DATA_DIR"):
         settings.default_data_dir({})
+
+
+OIDC = {"OIDC_ISSUER": "https://id.example.org/realm", "OIDC_CLIENT_ID": "sb"}
+
+
+def test_a_provider_is_its_issuer_and_our_client_id_and_the_rest_has_defaults() -> None:
+    found = parsed(**OIDC, BASE_URL="https://sb.example.org").oidc
+
+    assert found == Oidc(issuer="https://id.example.org/realm", client_id="sb",
+                         redirect_url="https://sb.example.org/auth/callback")
+    assert parsed().oidc is None
+
+
+def test_everything_about_a_provider_can_be_said() -> None:
+    found = parsed(**OIDC, OIDC_CLIENT_SECRET="s3", OIDC_GROUPS_CLAIM="roles",
+                   OIDC_REDIRECT_URL="https://sb.example/auth/callback",
+                   ENROLLMENT_MODE="allowlist", ENROLLMENT_ALLOW="Ana@Example.org, @b.example").oidc
+
+    assert found == Oidc(issuer="https://id.example.org/realm", client_id="sb", client_secret="s3",
+                         redirect_url="https://sb.example/auth/callback", groups_claim="roles",
+                         enrollment="allowlist", allow=("ana@example.org", "@b.example"))
+    assert "s3" not in repr(found)
+
+
+@pytest.mark.parametrize("issuer", ["http://localhost:9400", "http://127.0.0.1", "http://[::1]:8"])
+def test_a_provider_on_this_machine_may_speak_http(issuer: str) -> None:
+    assert parsed(OIDC_ISSUER=issuer, OIDC_CLIENT_ID="sb").oidc is not None
+
+
+@pytest.mark.parametrize(("changes", "name"), [
+    ({"OIDC_ISSUER": "http://id.example.org"}, "OIDC_ISSUER"),
+    ({"OIDC_ISSUER": "id.example.org"}, "OIDC_ISSUER"),
+    ({"OIDC_ISSUER": "https://id.example.org?x=1"}, "OIDC_ISSUER"),
+    ({"OIDC_ISSUER": "https://id.example.org:port"}, "OIDC_ISSUER"),
+    ({"OIDC_ISSUER": "https://ana:pw@id.example.org"}, "OIDC_ISSUER"),
+    ({"OIDC_ISSUER": ""}, "OIDC_ISSUER"),
+    ({"OIDC_CLIENT_ID": ""}, "OIDC_CLIENT_ID"),
+    ({"OIDC_ISSUER": "", "OIDC_CLIENT_ID": "", "OIDC_CLIENT_SECRET": "s"}, "OIDC_ISSUER"),
+    ({"OIDC_REDIRECT_URL": "/auth/callback"}, "OIDC_REDIRECT_URL"),
+    ({"ENROLLMENT_MODE": "closed"}, "ENROLLMENT_MODE"),
+    ({"ENROLLMENT_MODE": "allowlist"}, "ENROLLMENT_ALLOW"),
+    ({"ENROLLMENT_ALLOW": "example.org"}, "ENROLLMENT_ALLOW"),
+])
+def test_half_a_provider_or_a_wrong_one_is_refused_by_name(
+    changes: dict[str, str], name: str
+) -> None:
+    with pytest.raises(SettingsError, match=f"^SWITCHBOARD_{name} "):
+        parsed(**{**OIDC, **changes})

@@ -20,17 +20,36 @@ _EXTENSION = "switchboard"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OidcConfig:
+    """The sign-in provider people may come through (identity.md, "OIDC login").
+
+    Without `client_secret` we are a public client; `groups_claim` names the claim that lists
+    groups; `enrollment` is open, allowlist or invite, `allow` emails and @domains in lower case.
+    """
+
+    issuer: str
+    client_id: str
+    client_secret: str | None = field(default=None, repr=False)
+    redirect_url: str
+    groups_claim: str | None = None
+    enrollment: str = "open"
+    allow: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EdgeConfig:
     """Settings the doors need, handed down by the roof.
 
     `base_url` has no trailing slash; `trusted_proxies` are addresses or networks; `agent_rate`
-    is (requests per second, burst); `is_loopback` says the server is bound to loopback only.
+    is (requests per second, burst); `is_loopback` says the server is bound to loopback only;
+    `oidc` is None when nobody signs in through a provider.
     """
 
     base_url: str
     trusted_proxies: tuple[str, ...] = ()
     agent_rate: tuple[int, int] = (200, 400)
     dev_login: bool = False
+    oidc: OidcConfig | None = None
     is_loopback: bool = False
     attempt_summary_from_result: bool = False
 

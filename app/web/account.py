@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from urllib.parse import urlsplit
 
 from flask import Blueprint, Response, make_response, redirect, render_template, request
 from flask.typing import ResponseReturnValue
@@ -11,7 +12,7 @@ from app.domain.errors import NotFound
 from app.edge.deps import database, session, state
 from app.edge.identify import cookie_name, identify_session, session_token
 from app.reads import identity
-from app.transactions import dev_login, people
+from app.transactions import dev_login, people, preferences
 from app.web import guard
 
 # As long as a session can last at all; the database ends it sooner.
@@ -33,8 +34,13 @@ def show_login() -> ResponseReturnValue:
     """Say in words how to get in; there are no passwords."""
     if session() is not None:
         return redirect("/", code=302)
-    has_dev_login = state().config.dev_login
-    return render_template("login.html", heading="Sign in", has_dev_login=has_dev_login)
+    config = state().config
+    return render_template(
+        "login.html",
+        heading="Sign in",
+        provider=None if config.oidc is None else urlsplit(config.oidc.issuer).hostname,
+        has_dev_login=config.dev_login,
+    )
 
 
 @bp.get("/auth/link/<token>")
@@ -50,7 +56,7 @@ def use_link(token: str) -> ResponseReturnValue:
     """Use the link up and start a session; the second post of one link finds it gone (410)."""
     guard.refuse_foreign_form()
     started = people.consume_login_link(database(), token)
-    return _gone() if started is None else _signed_in(started)
+    return _gone() if started is None else signed_in(started)
 
 
 @bp.post("/auth/dev-login")
@@ -60,7 +66,7 @@ def use_dev_login() -> ResponseReturnValue:
         raise NotFound
     guard.refuse_foreign_form()
     log.warning("dev_login_used: anyone who reaches this server can sign in")
-    return _signed_in(dev_login.sign_in(database()))
+    return signed_in(dev_login.sign_in(database()))
 
 
 @bp.post("/logout")
@@ -79,7 +85,12 @@ def _gone() -> Response:
     return make_response(body, 410)
 
 
-def _signed_in(token: str) -> Response:
+def signed_in(token: str) -> Response:
+    """Hand a fresh session to the browser and send it to the board (303).
+
+    The form may bring the browser's zone; it is taken when the person has none (board.md).
+    """
+    preferences.offer_zone(database(), token, request.form.get("zone", ""))
     return _with_cookie(make_response(redirect("/", code=303)), token, max_age=_COOKIE_SECONDS)
 
 

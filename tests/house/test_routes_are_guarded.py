@@ -16,6 +16,8 @@ GUARDS: dict[str, set[str]] = {
     "endpoints": {"identify_session", "check_form"},
     "vend": {"identify_session", "check_form"},
     "webhooks": {"identify_session", "check_form"},
+    "queues": {"identify_session", "check_form"},
+    "budgets": {"identify_session", "check_form"},
 }
 
 # endpoint: why it answers a caller who shows nothing
@@ -28,6 +30,8 @@ OPEN: dict[str, str] = {
     "account.show_link": "changes nothing; the token in the address is checked by the POST",
     "account.use_link": "the one-time token is the credential; a foreign Origin is refused",
     "account.use_dev_login": "404 unless the dev login is switched on, which warns in the log",
+    "oidc.depart": "begins a sign-in; the provider asks who it is",
+    "oidc.arrive": "the provider's answer is the credential, and the sealed cookie its receipt",
     "account.sign_out": "checks the session's form token itself; without a session nothing ends",
 }
 
