@@ -61,7 +61,7 @@ def heard(page: Page, queue_id: int) -> str:
 
 def section(page: Page, queue_id: int) -> Element:
     return next(each for each in page.all("section")
-                if each.get("aria-labelledby") == f"q-{queue_id}-h")
+                if (each.get("aria-labelledby") or "").split()[:1] == [f"q-{queue_id}-h"])
 
 
 def cards(page: Page, queue_id: int) -> list[Element]:
