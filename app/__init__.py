@@ -16,6 +16,7 @@ from app.edge.deps import EdgeConfig, EdgeState
 from app.edge.waiting import WaitingBudget
 from app.web import (
     account,
+    add_todo,
     board,
     budgets,
     endpoints,
@@ -24,6 +25,7 @@ from app.web import (
     oidc,
     queues,
     shell,
+    todo_actions,
     todos,
     vend,
     webhooks,
@@ -32,8 +34,8 @@ from app.web import problems as pages
 from app.web import settings as preferences  # `app.settings` is the server's own
 
 _PAGES = (
-    account, oidc, board, todos, queues, budgets, endpoints, vend, webhooks, preferences, live,
-    help,
+    account, oidc, board, todos, todo_actions, add_todo, queues, budgets, endpoints, vend, webhooks,
+    preferences, live, help,
 )  # fmt: skip
 _DOORS = (*(page.bp for page in _PAGES), health.bp, agent.bp, operator.bp, ingest.bp)
 

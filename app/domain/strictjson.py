@@ -11,6 +11,7 @@ from app.domain.values import Json
 
 DEEPEST = 64
 LONGEST_INTEGER = 400  # digits; beyond it no double and no column of ours holds the number
+_BODY = "The request body"
 _TOO_DEEP = "The request body is nested too deeply."
 
 
@@ -41,6 +42,17 @@ def parse_object(data: bytes) -> dict[str, Json]:
     raise InvalidArgument("The request body must be a JSON object.")
 
 
+def parse_text(text: str, *, name: str) -> Json:
+    """Parse JSON a person typed, as strictly as a body; any value. `name` begins each sentence.
+
+    Raises InvalidArgument, which says where the text stops being JSON.
+    """
+    try:
+        return _parse(text.encode("utf-8", "surrogatepass"), strict=True)
+    except InvalidArgument as wrong:
+        raise InvalidArgument(wrong.sentence.replace(_BODY, name) + _place(text)) from None
+
+
 def parse_lenient(data: bytes) -> Json | _NotJson:
     """Parse a delivery's body; NOT_JSON when it is not JSON or cannot be stored (ingest.md)."""
     try:
@@ -52,6 +64,17 @@ def parse_lenient(data: bytes) -> Json | _NotJson:
 def dumps(value: Json) -> str:
     """Write a value as compact JSON; never NaN or Infinity."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
+def _place(text: str) -> str:
+    """Where the text stops being JSON, as one more sentence; empty when it is JSON."""
+    try:
+        json.loads(text)
+    except json.JSONDecodeError as wrong:
+        return f" See line {wrong.lineno}, column {wrong.colno}: {wrong.msg.lower()}."
+    except (ValueError, RecursionError):
+        return ""
+    return ""
 
 
 def _parse(data: bytes, *, strict: bool) -> Json:

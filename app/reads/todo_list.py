@@ -82,7 +82,9 @@ class _Counted:
     n: int
 
 
-def list_todos(db: Database, human_id: UUID, filters: ListFilters, page: int) -> Listing:
+def list_todos(
+    db: Database, human_id: UUID, filters: ListFilters, page: int, *, with_rows: bool = True
+) -> Listing:
     """One page, from 1, newest first; a page past the end has no rows. Raises Unavailable.
 
     (board.md, "Todos view")
@@ -98,7 +100,8 @@ def list_todos(db: Database, human_id: UUID, filters: ListFilters, page: int) ->
         counts = _counts(conn, params)
         total = sum(counts.values()) if filters.state is None else counts[filters.state]
         start = (page - 1) * PAGE_SIZE
-        todos = _page(conn, params, filters.state, start) if start < total else []
+        has_rows = with_rows and start < total
+        todos = _page(conn, params, filters.state, start) if has_rows else []
         now = db.now(conn)
     return Listing(
         queues=tuple(queues),

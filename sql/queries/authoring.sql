@@ -9,3 +9,25 @@ select q.id
  where e.id = %(endpoint_id)s and e.state = 'active'
    and (e.expires_at is null or e.expires_at > clock())
    for share of e;
+
+-- name: read_target
+-- A queue the human may write todos for, by its id. Foreign, unknown and not allowed: no row.
+select q.id as queue_id, q.name, q.endpoint_id, q.team_id, e.slug,
+       case when q.team_id is null then q.name
+            else 'team:' || t.slug || '/' || q.name end as queue,
+       coalesce(q.name = any (e.scope_queues), true) as in_scope,
+       coalesce(e.state = 'active' and (e.expires_at is null or e.expires_at > (select clock())),
+                true) as is_alive
+  from human_queues h
+  join queues q on q.id = h.queue_id
+  left join endpoints e on e.id = q.endpoint_id
+  left join teams t on t.id = q.team_id
+ where h.human_id = %(human_id)s and q.id = %(queue_id)s
+   and (q.team_id is not null or h.may_configure);
+
+-- name: read_todo_of_event
+-- The todo this event became before: the same form, sent twice.
+select t.id, t.queue_id, q.name as queue_name, t.state, t.event_id, false as created
+  from todos t
+  join queues q on q.id = t.queue_id
+ where t.event_id = %(event_id)s;

@@ -16,6 +16,9 @@ GUARDS: dict[str, set[str]] = {
     "endpoints": {"identify_session", "check_form"},
     "vend": {"identify_session", "check_form"},
     "webhooks": {"identify_session", "check_form"},
+    "todos": {"identify_session", "check_form"},
+    "todo_actions": {"identify_session", "check_form"},
+    "add_todo": {"identify_session", "check_form"},
     "queues": {"identify_session", "check_form"},
     "budgets": {"identify_session", "check_form"},
 }
