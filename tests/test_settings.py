@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import base64
+import dataclasses
 from pathlib import Path
 
 import pytest
 
-from app import settings
+from app import parts, settings
 from app.settings import Oidc, Settings, SettingsError
 
 KEY = bytes(range(32))
@@ -200,6 +201,18 @@ def test_everything_about_a_provider_can_be_said() -> None:
                          redirect_url="https://sb.example/auth/callback", groups_claim="roles",
                          enrollment="allowlist", allow=("ana@example.org", "@b.example"))
     assert "s3" not in repr(found)
+
+
+def test_the_doors_are_told_all_of_it() -> None:
+    found = parsed(**OIDC, OIDC_CLIENT_SECRET="s3", OIDC_GROUPS_CLAIM="roles",
+                   ENROLLMENT_MODE="allowlist", ENROLLMENT_ALLOW="@b.example").oidc
+    assert found is not None
+
+    told = parts.edge_config(dataclasses.replace(parsed(), oidc=found)).oidc
+
+    assert told is not None
+    assert dataclasses.asdict(told) == dataclasses.asdict(found)
+    assert "s3" not in repr(told)
 
 
 @pytest.mark.parametrize("issuer", ["http://localhost:9400", "http://127.0.0.1", "http://[::1]:8"])
