@@ -13,6 +13,7 @@ GUARDS: dict[str, set[str]] = {
     "agent": {"identify_endpoint"},
     "operator": {"identify_operator"},
     "board": {"identify_session", "check_form"},
+    "settings": {"identify_session", "check_form"},
     "endpoints": {"identify_session", "check_form"},
     "vend": {"identify_session", "check_form"},
     "webhooks": {"identify_session", "check_form"},
@@ -35,6 +36,8 @@ OPEN: dict[str, str] = {
     "account.use_dev_login": "404 unless the dev login is switched on, which warns in the log",
     "oidc.depart": "begins a sign-in; the provider asks who it is",
     "oidc.arrive": "the provider's answer is the credential, and the sealed cookie its receipt",
+    "help.index": "help is for everyone, also for someone who cannot sign in",
+    "help.topic": "help is for everyone; it shows nothing of anybody's",
     "account.sign_out": "checks the session's form token itself; without a session nothing ends",
 }
 
