@@ -14,7 +14,7 @@ from app.reads import headers, history, queue_page
 from app.reads.admission import QueueStatus
 from app.reads.headers import SeenHeader
 from app.reads.queue_page import QueueUse
-from app.transactions import pausing
+from app.transactions import pauses
 from app.web import (
     present_headers,
     queue_changes,
@@ -58,7 +58,7 @@ def pause_queue(ref: str) -> ResponseReturnValue:
         reason = form.typed_reason()
     except InvalidArgument:
         return _page(ref, form, status=422)
-    is_paused = pausing.pause(database(), viewer().human, queue.address, reason=reason)
+    is_paused = pauses.pause(database(), viewer().human, queue.address, reason=reason)
     said = f"{queue.queue} is paused." if is_paused else f"{queue.queue} was paused already."
     return see(f"/queues/{queue.queue_id}", flash=said, fragment=f"q-{queue.queue_id}-pause")
 
@@ -73,7 +73,7 @@ def resume_queue(ref: str) -> ResponseReturnValue:
         reason = form.typed_reason()
     except InvalidArgument:
         return _page(ref, form, status=422)
-    found = pausing.resume(
+    found = pauses.resume(
         database(), viewer().human, queue.address, revision=form.seen_revision(), reason=reason
     )
     if isinstance(found, Ask):
