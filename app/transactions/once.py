@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from uuid import UUID
 
+from app.db import minting
 from app.db.database import Connection, Database, Rollback, jsonb, one, run
 from app.db.sealing import SealBroken
 from app.db.statements import load
@@ -51,6 +52,11 @@ class _Draft:
 class _Kept:
     data: Json
     is_over: bool
+
+
+def new_act() -> UUID:
+    """The name of one form, to be sent back with it."""
+    return minting.new_id()
 
 
 def vend(db: Database, human: Human, draft_id: UUID, seen: str) -> None:

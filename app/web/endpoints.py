@@ -1,12 +1,157 @@
-"""Endpoints: the list, one endpoint's page, revoking it."""
+"""Endpoints: the list, one endpoint's page, its default lease, revoking and deleting it."""
 
 from __future__ import annotations
 
-from flask import Blueprint
+from flask import Blueprint, Response, render_template
+from flask.typing import ResponseReturnValue
+from wtforms import StringField
 
+from app.domain.errors import Conflict, InvalidArgument
+from app.edge.deps import database, human
 from app.edge.identify import identify_session
-from app.web import guard
+from app.reads import endpoint_pages, webhook_pages
+from app.reads.endpoint_pages import EndpointPage, Granted
+from app.transactions import endpoints
+from app.web import endpoint_words, guard
+from app.web.answers import form_page, see, viewer
+from app.web.forms import Form, posts
+from app.web.vend_forms import parse_lease
+
+_HELP = "endpoints"
 
 bp = Blueprint("endpoints", __name__)
 bp.before_request(identify_session)
 bp.before_request(guard.check_form)
+
+
+class LeaseForm(Form):
+    """The one thing of an endpoint that may change (operator-api.md, PATCH)."""
+
+    default_lease_ttl_seconds = StringField("Default lease in seconds")
+
+
+class ConfirmForm(Form):
+    """Nothing but the button that was pressed on a page that said what will happen."""
+
+
+@bp.get("/endpoints")
+def list_endpoints() -> ResponseReturnValue:
+    """Own endpoints and those of one's teams, newest first."""
+    rows, zone = endpoint_pages.list_seen(database(), human()), viewer().zone
+    return render_template(
+        "endpoints/list.html",
+        heading="Endpoints",
+        help_topic=_HELP,
+        lines=[endpoint_words.endpoint_line(row, zone) for row in rows],
+    )
+
+
+@bp.get("/endpoints/<endpoint_id>")
+def show_endpoint(endpoint_id: str) -> ResponseReturnValue:
+    """One endpoint: its grant, queues, webhooks, and what it holds."""
+    page = endpoint_pages.endpoint_page(database(), human(), endpoint_id)
+    form = LeaseForm(formdata=None)
+    own = page.granted.default_lease_ttl_seconds
+    form.default_lease_ttl_seconds.data = None if own is None else str(own)
+    return _endpoint_page(page, form)
+
+
+@bp.post("/endpoints/<endpoint_id>")
+@posts(LeaseForm, "endpoints/lease.html", button="Save the default lease")
+def save_lease(endpoint_id: str) -> ResponseReturnValue:
+    """Change the default lease; leases that are granted keep their time."""
+    found, form = endpoint_pages.granted(database(), human(), endpoint_id), LeaseForm()
+    name = "default_lease_ttl_seconds"
+    try:
+        seconds = parse_lease(form.default_lease_ttl_seconds.data, field=name)
+        endpoints.set_default_lease_as(database(), human(), endpoint_id, seconds)
+    except InvalidArgument as wrong:
+        form.blame(wrong.field, wrong.sentence)
+        page = endpoint_pages.endpoint_page(database(), human(), endpoint_id)
+        return _endpoint_page(page, form, status=422)
+    said = f"A claim of {found.slug} lasts {endpoint_words.lease_words(seconds)}."
+    return see(f"/endpoints/{endpoint_id}", flash=said, fragment=name)
+
+
+@bp.get("/endpoints/<endpoint_id>/revoke")
+def show_revoke(endpoint_id: str) -> ResponseReturnValue:
+    """Say what revoking will do, counted now."""
+    found = endpoint_pages.granted(database(), human(), endpoint_id)
+    if found.state != "active":
+        return see(f"/endpoints/{endpoint_id}", flash=f"{found.slug} is revoked already.")
+    ending = endpoint_pages.ending(database(), human(), endpoint_id)
+    return form_page(
+        "endpoints/confirm.html",
+        ConfirmForm(formdata=None),
+        heading=f"Revoke {found.slug}",
+        help_topic=_HELP,
+        sentences=endpoint_words.ending_lines(found, ending),
+        counted="Counted when this page was loaded.",
+        action=f"/endpoints/{endpoint_id}/revoke",
+        button_label=f"Revoke {found.slug} for good",
+        back=f"/endpoints/{endpoint_id}",
+        back_label=f"Keep {found.slug}",
+    )
+
+
+@bp.post("/endpoints/<endpoint_id>/revoke")
+@posts(ConfirmForm, button="Revoke the endpoint for good")
+def revoke(endpoint_id: str) -> ResponseReturnValue:
+    """End an endpoint; sent twice, the second finds it ended and says so."""
+    found = endpoint_pages.granted(database(), human(), endpoint_id)
+    said = f"{found.slug} is revoked."
+    try:
+        endpoints.revoke(database(), human(), endpoint_id)
+    except Conflict:
+        said = f"{found.slug} is revoked already."
+    return see(f"/endpoints/{endpoint_id}", flash=said)
+
+
+@bp.get("/endpoints/<endpoint_id>/delete")
+def show_delete(endpoint_id: str) -> ResponseReturnValue:
+    """Say what deleting will do; an active endpoint is refused (409)."""
+    found = _revoked(endpoint_id)
+    return form_page(
+        "endpoints/confirm.html",
+        ConfirmForm(formdata=None),
+        heading=f"Delete {found.slug}",
+        help_topic=_HELP,
+        sentences=[
+            f"{found.slug} and its agent {found.agent_name} go, with its queues and their budgets"
+            " and audit, every todo and attempt in them, its webhooks and the events they took.",
+            "Nothing of it can be brought back.",
+        ],
+        action=f"/endpoints/{endpoint_id}/delete",
+        button_label=f"Delete {found.slug} with all it holds",
+        back=f"/endpoints/{endpoint_id}",
+        back_label=f"Keep {found.slug}",
+    )
+
+
+@bp.post("/endpoints/<endpoint_id>/delete")
+@posts(ConfirmForm, button="Delete the endpoint with all it holds")
+def delete(endpoint_id: str) -> ResponseReturnValue:
+    """Delete a revoked endpoint with all it holds."""
+    found = _revoked(endpoint_id)
+    endpoints.delete(database(), human(), endpoint_id)
+    return see("/endpoints", flash=f"{found.slug} is deleted.")
+
+
+def _revoked(endpoint_id: str) -> Granted:
+    found = endpoint_pages.granted(database(), human(), endpoint_id)
+    if found.state != "revoked":
+        raise Conflict("Revoke the endpoint before you delete it.", state=found.state)
+    return found
+
+
+def _endpoint_page(page: EndpointPage, form: LeaseForm, status: int = 200) -> Response:
+    hooks = webhook_pages.list_lines(database(), human(), page.granted.id)
+    return form_page(
+        "endpoints/endpoint.html",
+        form,
+        status=status,
+        heading=f"Endpoint {page.granted.slug}",
+        help_topic=_HELP,
+        view=endpoint_words.endpoint_view(page, viewer().zone),
+        hooks=[endpoint_words.hook_link(line) for line in hooks],
+    )

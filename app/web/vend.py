@@ -13,9 +13,9 @@ from app.edge.identify import identify_session
 from app.reads import endpoint_pages
 from app.transactions import drafts, once
 from app.transactions.drafts import VendDraft
-from app.web import guard, vend_review
+from app.web import guard, refusals, vend_review
 from app.web.answers import form_page, see
-from app.web.forms import Form, posts
+from app.web.forms import posts
 from app.web.vend_forms import (
     FORMS,
     AgentForm,
@@ -153,7 +153,7 @@ def _save(step: str, form: StepForm) -> ResponseReturnValue:
         try:
             changes = form.changes()
         except InvalidArgument as wrong:
-            form.blame(wrong.field, _sentence(form, wrong))
+            form.blame(wrong.field, refusals.sentence(form, wrong))
     if changes is None:
         return _step_page(step, form, has_draft=draft is not None, status=422)
     drafts.save_vend(database(), human(), changes)
@@ -200,14 +200,5 @@ def _refuse_confirm(form: ConfirmForm, refused: Conflict | InvalidArgument) -> R
     draft = drafts.vend_draft(database(), human())
     if draft is None or not _is_open(draft, "confirm"):
         return see(_FIRST, flash=refused.sentence)
-    form.blame(None, _sentence(form, refused))
+    form.blame(None, refusals.sentence(form, refused))
     return _confirm_page(draft, form, 409 if isinstance(refused, Conflict) else 422)
-
-
-def _sentence(form: Form, refused: Conflict | InvalidArgument) -> str:
-    """The sentence with the label of the page where the API's has its own name of the field."""
-    head, colon, rest = refused.sentence.partition(": ")
-    if not colon or " " in head:
-        return refused.sentence
-    label = form[head].label.text.partition(",")[0] if head in form else head.capitalize()
-    return f"{label}: {rest}"
