@@ -57,7 +57,8 @@ class Search:
             behind, judged = self._behind_policies()
             admitted = [each for each in behind if isinstance(judged[each.queue_id], Admitted)]
             turns += 1
-            if not admitted or (turns > len(behind) and self._all_refused(admitted)):
+            is_last = turns > len(behind) or not self.patience.left()
+            if not admitted or (is_last and self._all_refused(admitted)):
                 return self._nothing(behind, judged)
             found = self._hidden(admitted)
             if found is not None:

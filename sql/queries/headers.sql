@@ -69,7 +69,7 @@ select p.queue_id, c.at, c.reason, h.display_name as human_name, e.slug as endpo
 
 -- name: read_claimed_since
 -- Of queues with a fault, those that admitted a claim after it, by whichever process: the charge of
--- the newest window says so, or a todo that is claimed, or one that was and has ended since.
+-- a window says so, or a todo that is claimed, or one that was and is parked or has ended since.
 select f.queue_id
   from admission_faults f
  where f.queue_id = any (%(queue_ids)s::bigint[])
@@ -81,6 +81,10 @@ select f.queue_id
         or exists (select 1
                      from todos t
                     where t.queue_id = f.queue_id and t.state = 'claimed' and t.claimed_at > f.at)
+        or exists (select 1
+                     from todos t
+                    where t.queue_id = f.queue_id and t.state = 'failed'
+                      and t.next_retry_at is not null and t.claimed_at > f.at)
         or exists (select 1
                      from todos t
                     where (t.state = 'done' or (t.state = 'failed' and t.next_retry_at is null))
