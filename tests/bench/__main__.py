@@ -8,7 +8,7 @@ import time
 
 import click
 
-from tests.bench import claim
+from tests.bench import board, claim
 from tests.bench.callers import APART, BOUND, HTTP, MODULE, Crowd, Sample, crowd
 from tests.bench.ground import TERMINAL, Ground, Place, ground
 from tests.bench.plans import MAY_READ, plans
@@ -31,10 +31,13 @@ Cells = dict[tuple[int, str], list[Sample]]
 def main(words: list[str]) -> int:
     """Measures, prints the tables, and answers 1 when a promise is not kept.
 
-    The word `callers` or `sizes` measures that half alone; `claim` measures what policies cost.
+    The word `callers` or `sizes` measures that half alone; `claim` measures what policies cost,
+    `board` how long a page with 200 queues takes.
     """
     if words == ["claim"]:
         return claim.main()
+    if words == ["board"]:
+        return board.main()
     began_at = time.monotonic()
     kept = True
     with ground() as here, crowd() as people:

@@ -10,7 +10,7 @@ import pytest
 
 from tests.house.tree import Copy, holds
 
-# The scenarios of REQ-8 (doorbells), REQ-11 (board) and REQ-12 (metrics) come with those surfaces.
+# The scenarios of REQ-8 (doorbells) and REQ-12 (metrics) come with those surfaces.
 SCENARIOS = {
     "REQ-1": ("No policy, no change", "A daily budget", "Zero pauses the queue",
               "Unknown zone is refused"),
@@ -27,6 +27,7 @@ SCENARIOS = {
     "REQ-9": ("A policy that cannot be evaluated",),
     "REQ-10": ("By default an agent cannot raise its own ceiling", "An owner opts an agent in",
                "Another human's queue is opaque", "Lowering mid-window"),
+    "REQ-11": ("The owner sees why work waits",),
     "REQ-13": ("A cancelled claim charges nothing",),
 }
 
