@@ -104,6 +104,10 @@ class Speech:
             _note(queue, at)
         return self._due(at, list(self._queues))
 
+    def knows(self, queue_id: int) -> bool:
+        """Whether the page has a header for the queue."""
+        return queue_id in self._queues
+
     def forget(self, queue_id: int) -> None:
         """Drop a queue the page has no header for any more."""
         self._queues.pop(queue_id, None)

@@ -21,6 +21,16 @@ def is_gone() -> bool:
     return is_closed(socket_of(request.environ))
 
 
+def bound_sends(environ: Mapping[str, object], seconds: float = 3.0) -> None:
+    """Let no send of this request's answer wait longer for a client that reads no more.
+
+    A stream's thread would otherwise outlive its process's end (dependencies.md 2.2).
+    """
+    connection = socket_of(environ)
+    if connection is not None:
+        connection.settimeout(seconds)
+
+
 def watcher(environ: Mapping[str, object]) -> Callable[[], bool]:
     """Return is_gone for the request of this WSGI environ, to be asked outside its context."""
     connection = socket_of(environ)

@@ -11,7 +11,9 @@ from app.db.database import Database
 from app.db.listener import Listener
 from app.domain.callers import Endpoint, Human
 from app.domain.errors import Unauthenticated
+from app.edge.broadcast import Recent
 from app.edge.limits import TokenBuckets
+from app.edge.ringer import Ringer
 from app.edge.waiting import WaitingBudget
 from app.edge.watcher import Watchtower
 from app.reads.identity import OperatorToken, SessionFacts
@@ -97,7 +99,9 @@ class EdgeState:
     listener: Listener
     waiting: WaitingBudget
     limits: Limits
+    ringer: Ringer
     watchtower: Watchtower = field(default_factory=Watchtower)
+    recent: Recent = field(default_factory=Recent)
 
 
 def install(extensions: dict[str, object], shared: EdgeState) -> None:

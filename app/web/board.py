@@ -8,7 +8,7 @@ from flask.typing import ResponseReturnValue
 from app.edge.deps import database, session
 from app.edge.identify import identify_session
 from app.reads import board
-from app.web import guard, present_board
+from app.web import guard, present_board, present_live
 
 bp = Blueprint("board", __name__)
 bp.before_request(identify_session)
@@ -22,11 +22,12 @@ def show_board() -> ResponseReturnValue:
     if viewer is None:
         return render_template("home.html", heading="Switchboard")
     seen = board.board(database(), viewer.human.id)
-    view = present_board.board(seen, viewer.human, viewer.zone, viewer.live_paused_at)
+    view = present_board.board(seen, viewer.human, viewer.zone)
     return render_template(
         "board.html",
         heading="Board",
         help_topic="queues",
-        is_live=viewer.live_paused_at is None,
+        is_live=bool(seen.headers),
+        live_path=present_live.board_path(seen.headers),
         view=view,
     )

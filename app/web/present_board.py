@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from urllib.parse import urlencode
 
 from app.domain.callers import Human
 from app.domain.phrases import URGENCY, state_of
-from app.domain.zonelabels import past_words
 from app.reads.board import Board
 from app.reads.cards import MOST_CLAIMED, MOST_PENDING, Card
 from app.reads.headers import SeenHeader
@@ -47,34 +45,19 @@ class OwnerSection:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PauseControl:
-    """The one button that stops live updates, or starts them again, and since when they rest."""
-
-    action: str
-    label: str
-    since: str | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class BoardView:
     """The first page of a signed-in human; without owners there is nothing to show yet."""
 
     owners: list[OwnerSection]
-    pause: PauseControl | None
 
 
-def board(
-    seen: Board, human: Human, zone: str | None, live_paused_at: datetime | None
-) -> BoardView:
+def board(seen: Board, human: Human, zone: str | None) -> BoardView:
     """The board in words, times in the viewer's zone or UTC; its order is decided here and now."""
-    if not seen.headers:
-        return BoardView(owners=[], pause=None)
     groups: dict[tuple[str, str], list[SeenHeader]] = {}
     for each in sorted(seen.headers, key=_order):
         groups.setdefault(_owner(each), []).append(each)
     return BoardView(
-        owners=[_owner_section(each, seen.cards, human, zone) for each in groups.values()],
-        pause=_pause(live_paused_at, zone, seen.headers[0].now),
+        owners=[_owner_section(each, seen.cards, human, zone) for each in groups.values()]
     )
 
 
@@ -101,7 +84,7 @@ def _owner_section(
         id="-".join(("owner", *_owner(first))),
         text=_owner_words(first),
         href=None if first.endpoint_id is None else f"/endpoints/{first.endpoint_id}",
-        queues=[_queue(each, found.get(each.queue_id, ()), human, zone) for each in group],
+        queues=[queue_section(each, found.get(each.queue_id, ()), human, zone) for each in group],
     )
 
 
@@ -112,9 +95,10 @@ def _owner_words(seen: SeenHeader) -> str:
     return f"Endpoint {seen.endpoint}{of_team}{', revoked' if seen.is_revoked else ''}"
 
 
-def _queue(
+def queue_section(
     seen: SeenHeader, found: Sequence[Card], human: Human, zone: str | None
 ) -> QueueSection:
+    """One queue of the board, for the page and for the stream alike."""
     view = header(seen, zone)
     return QueueSection(
         header=view,
@@ -136,14 +120,5 @@ def _links(seen: SeenHeader, name: str) -> Iterator[Link]:
 
 
 def _todos(seen: SeenHeader, state: str, text: str) -> Link:
-    filters = {"queue": seen.queue, "state": state}
-    if seen.is_namesake and seen.endpoint is not None:
-        filters["endpoint"] = seen.endpoint
+    filters = {"queue": seen.queue_id, "state": state}  # a name may be that of two queues
     return Link(href=f"/todos?{urlencode(filters)}", text=text)
-
-
-def _pause(at: datetime | None, zone: str | None, now: datetime) -> PauseControl:
-    if at is None:
-        return PauseControl(action="/live/pause", label="Pause live updates", since=None)
-    since = f"Live updates paused at {past_words(at, zone, now)}"
-    return PauseControl(action="/live/resume", label="Resume live updates", since=since)

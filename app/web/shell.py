@@ -9,8 +9,10 @@ from flask import Flask, request
 
 from app.edge.csrf import FIELD, csrf_token
 from app.edge.deps import database, session
+from app.reads.identity import SessionFacts
 from app.transactions import flashes
-from app.web import forms
+from app.web import forms, present_live
+from app.web.present_live import LiveControl
 
 _VIEWS = (
     ("/", "Board"),
@@ -53,10 +55,15 @@ def page_facts() -> dict[str, object]:
         "theme": "system" if live is None else live.theme,
         "has_zone": live is not None and live.zone is not None,
         "live_paused_at": None if live is None else live.live_paused_at,
+        "live": None if live is None else _live_control(live),
         "csrf_token": csrf_token(),
         "here": request.path,
         "views": [_view(href, label, request.path) for href, label in _VIEWS],
     }
+
+
+def _live_control(live: SessionFacts) -> LiveControl:
+    return present_live.control(live.live_paused_at, live.zone, request.full_path.rstrip("?"))
 
 
 def form_token() -> str:

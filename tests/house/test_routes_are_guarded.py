@@ -22,6 +22,7 @@ GUARDS: dict[str, set[str]] = {
     "add_todo": {"identify_session", "check_form"},
     "queues": {"identify_session", "check_form"},
     "budgets": {"identify_session", "check_form"},
+    "live": {"identify_session", "check_form"},
 }
 
 # endpoint: why it answers a caller who shows nothing
