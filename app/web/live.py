@@ -12,7 +12,7 @@ from app.edge.csrf import csrf_token
 from app.edge.deps import database, session, state
 from app.edge.identify import identify_session, session_token
 from app.edge.waiting import BOARD_STREAMS_PER_SESSION
-from app.transactions import pausing
+from app.transactions import live_pause
 from app.web import answers, guard
 from app.web.stream_frames import Paint, Render
 from app.web.stream_wants import read_wants
@@ -54,14 +54,14 @@ def stream() -> ResponseReturnValue:
 @bp.post("/live/pause")
 def pause() -> ResponseReturnValue:
     """Stop live updates in every page of this session; the focus stays on the button."""
-    pausing.pause_live(database(), answers.viewer().token_hash)
+    live_pause.pause_live(database(), answers.viewer().token_hash)
     return answers.see(back_to("/").path, fragment=_CONTROL)
 
 
 @bp.post("/live/resume")
 def resume() -> ResponseReturnValue:
     """Start live updates again; the page is loaded afresh and shows what is true now."""
-    pausing.resume_live(database(), answers.viewer().token_hash)
+    live_pause.resume_live(database(), answers.viewer().token_hash)
     return answers.see(back_to("/").path, fragment=_CONTROL)
 
 

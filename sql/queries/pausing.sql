@@ -1,13 +1,14 @@
--- The pause of live updates, kept with the session so that it survives every navigation.
+-- Pausing and resuming a queue. Both write through the policies' own statements.
 
--- name: mark_live_paused
--- A second click must not move the time the page names.
-update sessions
-   set live_paused_at = coalesce(live_paused_at, clock())
- where token_hash = %(token_hash)s;
-
--- name: mark_live_resumed
--- Null says that the session is live.
-update sessions
-   set live_paused_at = null
- where token_hash = %(token_hash)s;
+-- name: read_newest_change
+-- The record a resume is made of, with the revision it belongs to: one statement, so that a change
+-- between two looks cannot pair one policy with the record of another (R68).
+select p.revision, c.before, c.after
+  from admission_policies p
+  left join lateral (
+         select a.before, a.after
+           from admission_policy_audit a
+          where a.queue_id = p.queue_id
+          order by a.at desc, a.id desc
+          limit 1) c on true
+ where p.queue_id = %(queue_id)s and p.deleted_at is null;
