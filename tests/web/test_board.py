@@ -6,12 +6,13 @@ import re
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
+import psycopg
 import pytest
 from flask.testing import FlaskClient
 
 from app.domain.callers import Endpoint, Human
 from app.web import present
-from tests.support.client import Browser
+from tests.support.client import Browser, Caller
 from tests.support.clock import Clock
 from tests.support.make import Make, QueueId
 from tests.support.page import Element, Page, parse
@@ -335,6 +336,32 @@ def test_a_window_warns_from_80_percent_until_it_is_used_up(
     assert ("nearly used up" in heard(page, investigations)) is warns
 
 
+@pytest.mark.rule("R64: a lock timeout is shown on the header, until the next admitted claim")
+def test_a_claim_refused_at_a_busy_budget_is_on_the_header_until_one_is_admitted(
+    browser: Seat, agent: Callable[[Endpoint], Caller], make: Make, db_url: str, ana: Human,
+    lane: Endpoint, investigations: QueueId,
+) -> None:
+    live_in(make, ana, PT)
+    seat = browser(ana)
+    make.policy(investigations, max_in_flight=5)
+    make.todo(lane, "investigations")
+    with psycopg.connect(db_url) as holder:
+        holder.execute("select 1 from admission_policies for update")
+        refused = agent(lane).call("claim_next")
+    at = make.value("select to_char(at at time zone %s, 'HH24:MI') from admission_faults", PT)
+    said = f"claims refused at {at}: budget busy"
+
+    shown = board(seat)
+    claimed = agent(lane).call("claim_next")
+    after = board(seat)
+
+    assert refused.json["deferred"][0]["reason"] == "admission_unavailable"
+    assert seen(shown, investigations) == f"Admitting no limit on claims · 0 of 5 in flight {said}"
+    assert heard(shown, investigations).endswith(f", {said}")
+    assert "todo" in claimed.json
+    assert seen(after, investigations) == "Admitting no limit on claims · 1 of 5 in flight"
+
+
 def test_a_queue_without_a_policy_offers_to_add_one(
     browser: Seat, make: Make, ana: Human, lane: Endpoint, investigations: QueueId
 ) -> None:
@@ -402,8 +429,9 @@ def test_twenty_pending_cards_are_shown_and_the_rest_is_one_link_away(
     assert shown[:20] == [f"todo-{todo}" for todo in waiting[:20]]
     assert len(shown) == 23
     assert links["All 23 pending todos of investigations"] == (
-        "/todos?queue=investigations&state=pending")
-    assert links["4 dead letters of investigations"] == "/todos?queue=investigations&state=failed"
+        f"/todos?queue={investigations}&state=pending")
+    assert links["4 dead letters of investigations"] == (
+        f"/todos?queue={investigations}&state=failed")
     assert links["Add todo to investigations"] == f"/queues/{investigations}/todos"
 
 
@@ -421,8 +449,9 @@ def test_queues_of_one_name_are_told_apart_by_their_owner(
     assert heard(page, number).startswith(f"inbox of {first.slug}: admitting, ")
     assert by_id(page, f"q-{number}-edit").get("aria-label") == (
         f"Edit budget for inbox of {first.slug}")
-    assert any(each.get("href") == f"/todos?queue=inbox&state=pending&endpoint={second.slug}"
-               for each in page.all("a"))
+    links = {squeezed(each.text): each.get("href") for each in page.all("a")}
+    assert links[f"All 21 pending todos of inbox of {second.slug}"] == (
+        f"/todos?queue={make.queue_id(second)}&state=pending")
 
 
 def test_nobody_sees_what_belongs_to_another(browser: Seat, make: Make, ana: Human) -> None:
