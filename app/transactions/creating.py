@@ -7,7 +7,7 @@ Rollback, so that no orphan event stays.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from uuid import UUID
 
@@ -16,7 +16,7 @@ from app.db.database import Connection, Database, jsonb, one, value
 from app.db.statements import load
 from app.domain.errors import Unavailable
 from app.domain.values import Json
-from app.transactions import ringing
+from app.transactions import repeats, ringing
 
 SQL = load("creating")
 
@@ -107,8 +107,9 @@ def create_todo(conn: Connection, todo: NewTodo) -> CreatedTodo:
     raise Unavailable
 
 
-def report_created(db: Database, todos: Iterable[CreatedTodo], *, source: str) -> None:
+def report_created(db: Database, todos: Sequence[CreatedTodo], *, source: str) -> None:
     """After the commit: wake who waits for the new todos, count them, ring. Never inside."""
+    repeats.note(db, [todo.id for todo in todos if not todo.created])
     fresh = [todo for todo in todos if todo.created]
     if not fresh:
         return
