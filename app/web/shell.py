@@ -76,7 +76,8 @@ def form_token() -> str:
 def take_flash() -> str | None:
     """What the last act left to be said, once; asked by base.html alone."""
     live = session()
-    if live is None or not live.has_flash:
+    # A page that only loads itself afresh shows no status: the word waits for the next real one.
+    if live is None or not live.has_flash or "X-Refresh" in request.headers:
         return None
     return flashes.take(database(), live.token_hash)
 

@@ -50,10 +50,12 @@ class Stream:
 
         Events carry "look again", so nothing is lost by an end: the page opens a new stream.
         """
-        yield retry(RETRY_MS) + frame("live", "again")
+        yield retry(RETRY_MS)
         with Mailbox(self._parts.listener) as box:
             try:
-                yield from self._looks.open(time.monotonic())
+                # Live only once something could be read: else a page would say it too early.
+                headers = "".join(self._looks.open(time.monotonic()))
+                yield frame("live", "again") + headers
                 yield from self._follow(box)
             except Unavailable:
                 # The page's own retries say when the database is back; a stream that stayed

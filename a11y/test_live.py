@@ -1,0 +1,433 @@
+"""A page that updates itself: what it says, what it leaves alone, and how it stops."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+import pytest
+from playwright.sync_api import BrowserContext, Page, expect
+
+from a11y.support import say
+from a11y.support.browser import Visit
+from a11y.support.site import serving
+from app.db.database import Database
+from app.db.listener import Listener
+from app.domain.callers import Endpoint, Human
+from tests.support.events import Events
+from tests.support.make import Make, QueueId, TodoId
+from tests.support.wait import wait_for
+
+pytestmark = pytest.mark.req("REQ-11")
+
+Start = Callable[..., Visit]
+LOST, AGAIN = "Live updates lost, retrying", "Live again"
+COUNT = """
+  window.opened = 0
+  document.addEventListener('htmx:sseOpen', () => { window.opened += 1 })
+"""
+HIDE = """
+  hidden => {
+    Object.defineProperty(document, 'hidden', {configurable: true, get: () => hidden})
+    document.dispatchEvent(new Event('visibilitychange'))
+  }
+"""
+
+
+@dataclass
+class Scene:
+    """A site whose person owns one queue with a budget of 100 a day, 5 at once."""
+
+    url: str
+    db: Database
+    make: Make
+    human: Human
+    lane: Endpoint
+    inbox: QueueId
+    policy: object
+    session: str
+    requests: list[str] = field(default_factory=list)
+    person: Visit | None = None
+
+    def tell(self) -> None:
+        """What a process does after a commit."""
+        self.db.feed.changed(self.inbox)
+
+    def use(self, used: int) -> None:
+        """So many units of today are spent."""
+        self.make.run(
+            "insert into admission_windows (policy_id, window_start, used, limit_at_last_charge)"
+            " values (%s, date_trunc('day', clock(), 'UTC'), %s, 100)"
+            " on conflict (policy_id, window_start) do update set used = excluded.used",
+            self.policy, used)
+        self.tell()
+
+    def todo(self, title: str) -> TodoId:
+        made = self.make.todo(self.lane, title=title)
+        self.tell()
+        return made
+
+    def remove(self, todo: TodoId) -> None:
+        self.make.run("delete from todos where id = %s", str(todo))
+        self.tell()
+
+    def enter(self, visit: Start, path: str = "/", **settings: object) -> Page:
+        """The person's page, once its stream is open."""
+        page = self.visit(visit, path, **settings)
+        until_live(page)
+        return page
+
+    def visit(self, visit: Start, path: str = "/", **settings: object) -> Page:
+        person = visit(self.url, **settings)
+        person.sign_in(self.session)
+        person.listen()
+        person.context.add_init_script(COUNT)
+        self.listen_to(person.context)
+        self.person = person
+        return person.open(path)
+
+    def listen_to(self, context: BrowserContext) -> None:
+        context.on("request", lambda request: self.requests.append(request.url))
+
+    def streams(self) -> list[str]:
+        """The streams asked for so far."""
+        return [url for url in self.requests if "/events" in url]
+
+
+@pytest.fixture
+def scene(db: Database, listener: Listener, make: Make) -> Iterator[Scene]:
+    ana = make.human("Ana")
+    lane = make.endpoint(ana, name="lane m")
+    inbox = make.queue_id(lane)
+    policy = make.policy(inbox, max_in_flight=5, max_claims_per_window=100)
+    with serving(db, listener) as url:
+        yield Scene(url, db, make, ana, lane, inbox, policy, make.session(ana))
+
+
+def until_live(page: Page, times: int = 1) -> None:
+    """Returns once the page's stream has been opened so often."""
+    page.wait_for_function("times => window.opened >= times", arg=times)
+
+
+def said(page: Page) -> list[str]:
+    """What the page announced about the stream itself."""
+    return [utterance.said for utterance in say.heard(page, region="live")]
+
+
+def seen(scene: Scene, page: Page, words: str) -> None:
+    """Waits until the visible layer says it."""
+    expect(page.locator(f"#q-{scene.inbox}-live .figures")).to_contain_text(words)
+
+
+def focused(page: Page) -> str:
+    return str(page.evaluate("() => document.activeElement.id"))
+
+
+def test_ticks_are_seen_and_not_heard_and_an_alarm_is_one_sentence(
+    visit: Start, scene: Scene
+) -> None:
+    scene.use(90)
+    page = scene.enter(visit)
+    region = page.locator(f"#q-{scene.inbox}-live")
+    region.evaluate("region => { region.isTheSame = true }")
+    page.locator(f"#q-{scene.inbox}-now").focus()
+
+    for used in range(91, 100, 3):
+        scene.use(used)
+        seen(scene, page, f"{used} of 100 used")
+        expect(page.locator(f"#q-{scene.inbox}-fig")).to_contain_text(f"{used} of 100 used")
+    assert say.heard(page) == []
+    scene.use(100)
+    say.wait_for(page, "budget used up")
+
+    (utterance,) = say.heard(page)
+    assert utterance.said.startswith("inbox: budget used up, 100 of 100 used, 0 of 5 in flight")
+    assert utterance.flags == ()
+    expect(page.locator(f"#q-{scene.inbox}-fig")).to_have_text("100 of 100 used, 0 of 5 in flight")
+    assert region.evaluate("region => region.isTheSame")
+    assert region.locator(".vh").evaluate(
+        "one => one.childNodes.length === 1 && one.firstChild.nodeType === Node.TEXT_NODE")
+    assert focused(page) == f"q-{scene.inbox}-now"
+
+
+def test_a_paused_page_asks_nothing_and_stays_as_it_is(visit: Start, scene: Scene) -> None:
+    page = scene.enter(visit)
+
+    page.get_by_role("button", name="Pause live updates").click()
+    expect(page.locator("#live-since")).to_contain_text("Live updates paused at ")
+    assert focused(page) == "pause"
+    page.goto(scene.url + "/help")
+    page.goto(scene.url)
+    scene.requests.clear()
+    before = page.locator("main").inner_html()
+    scene.use(50)
+    scene.todo("unseen")
+    page.wait_for_timeout(5_000)  # B6: nothing is to happen, so nothing can be waited for
+
+    assert [url for url in scene.requests if "/static/" not in url] == []
+    assert page.locator("main").inner_html() == before
+    page.get_by_role("button", name="Resume live updates").click()
+    seen(scene, page, "50 of 100 used")
+    assert focused(page) == "pause"
+    until_live(page)
+
+
+def test_pausing_needs_no_script(visit: Start, scene: Scene) -> None:
+    page = scene.visit(visit, java_script_enabled=False)
+
+    page.get_by_role("button", name="Pause live updates").click()
+    expect(page.locator("#live-since")).to_contain_text("Live updates paused at ")
+    assert page.url.endswith("/#pause")
+    page.get_by_role("button", name="Resume live updates").click()
+
+    expect(page.get_by_role("button", name="Pause live updates")).to_be_visible()
+    assert scene.streams() == []
+
+
+def test_a_card_that_vanishes_under_the_focus_stays_until_the_focus_leaves(
+    visit: Start, scene: Scene
+) -> None:
+    first, second = scene.todo("first"), scene.todo("second")
+    page = scene.enter(visit)
+    link = page.locator(f"#todo-{first}-link")
+    link.focus()
+
+    scene.remove(first)
+    third = scene.todo("third")
+    expect(page.locator(f"#todo-{third}")).to_be_visible()
+    expect(page.locator(f"#todo-{first}")).to_contain_text("No longer in this list")
+
+    assert focused(page) == f"todo-{first}-link"
+    page.locator(f"#todo-{second}-link").focus()
+    expect(page.locator(f"#todo-{first}")).to_have_count(0)
+    assert focused(page) == f"todo-{second}-link"
+
+
+def test_a_button_that_vanishes_under_the_focus_leaves_it_on_its_card(
+    visit: Start, scene: Scene
+) -> None:
+    todo = scene.todo("first")
+    page = scene.enter(visit)
+    page.locator(f"#todo-{todo}-claim").focus()
+
+    scene.make.run(
+        "update todos set state = 'claimed', lease_expires_at = clock() + interval '1 hour',"
+        " owner = 'agent:x', attempt = 1, claimed_at = clock() where id = %s", str(todo))
+    scene.tell()
+    expect(page.locator(f"#todo-{todo}")).to_contain_text("claimed")
+
+    assert focused(page) == f"todo-{todo}-link"
+
+
+def test_a_chip_appears_and_disappears_without_moving_the_focus(
+    visit: Start, scene: Scene
+) -> None:
+    todo = scene.todo("first")
+    page = scene.enter(visit)
+    page.locator(f"#todo-{todo}-claim").focus()
+    chip = page.locator(f"#todo-{todo}-chip")
+
+    scene.use(100)
+    expect(chip).to_contain_text("deferred · budget · eligible")
+    assert focused(page) == f"todo-{todo}-claim"
+    scene.use(0)
+    expect(chip).to_have_count(0)
+
+    assert focused(page) == f"todo-{todo}-claim"
+
+
+@pytest.mark.parametrize("busy", ["selection", "checkbox", "details"])
+def test_changes_of_a_list_wait_while_the_reader_is_busy_in_it(
+    visit: Start, scene: Scene, busy: str
+) -> None:
+    gone, _ = scene.todo("going"), scene.todo("staying")
+    page = scene.enter(visit)
+    begin, end = BUSY[busy]
+    page.evaluate(begin, f"todo-{gone}")
+    scene.remove(gone)
+    new = [scene.todo("new one"), scene.todo("new two")]
+    expect(page.locator(f"#q-{scene.inbox}-held")).to_have_text("3 changes waiting")
+    expect(page.locator(f"#todo-{gone}")).to_be_visible()
+    expect(page.locator(f"#q-{scene.inbox}-todos")).to_have_text("3 pending")
+
+    page.evaluate(end)
+
+    expect(page.locator(f"#todo-{gone}")).to_have_count(0)
+    for todo in new:
+        expect(page.locator(f"#todo-{todo}")).to_be_visible()
+    expect(page.locator(f"#q-{scene.inbox}-held")).to_have_count(0)
+
+
+# The board has no checkbox and no menu in its sections yet; these stand in for one.
+_PLANT = "id => { document.getElementById(id).insertAdjacentHTML('beforeend', %r) }"
+BUSY = {
+    "selection": (
+        "id => { document.getSelection().selectAllChildren(document.getElementById(id)) }",
+        "() => document.getSelection().removeAllRanges()"),
+    "checkbox": (
+        _PLANT % "<input type=checkbox id=planted checked aria-label=x>",
+        "() => document.getElementById('planted').click()"),
+    "details": (
+        _PLANT % "<details id=planted open><summary>x</summary></details>",
+        "() => { document.getElementById('planted').open = false }"),
+}
+
+
+def test_a_stream_that_is_lost_is_said_after_ten_seconds_and_once_and_so_is_its_return(
+    visit: Start, scene: Scene
+) -> None:
+    person = visit(scene.url)
+    person.sign_in(scene.session)
+    person.listen()
+    person.context.add_init_script(COUNT)
+    page = person.context.new_page()
+    page.clock.install()
+    page.route("**/events*", lambda route: route.abort())
+    page.goto(scene.url)
+
+    page.clock.run_for(9_900)
+    assert said(page) == []
+    page.clock.run_for(200)
+    assert said(page) == [LOST]
+    page.clock.run_for(120_000)
+    assert said(page) == [LOST]
+    scene.use(40)
+    page.unroute("**/events*")
+    page.clock.run_for(120_000)
+    until_live(page)
+
+    seen(scene, page, "40 of 100 used")
+    assert said(page) == [LOST, AGAIN]
+
+
+def test_a_database_that_was_away_is_caught_up_with(visit: Start, scene: Scene) -> None:
+    page = scene.enter(visit)
+    scene.make.run("alter table sessions rename to sessions_away")
+    scene.tell()
+    page.wait_for_function("() => window.opened === 1")
+    expect_lost = len(scene.streams())
+    wait_for(lambda: page.evaluate("1") and len(scene.streams()) > expect_lost, 10)
+    scene.make.run("alter table sessions_away rename to sessions")
+    scene.use(70)
+    todo = scene.todo("meanwhile")
+
+    until_live(page, 2)
+
+    seen(scene, page, "70 of 100 used")
+    expect(page.locator(f"#todo-{todo}")).to_be_visible()
+    assert LOST not in said(page)
+
+
+@pytest.mark.rule("accessibility.md B14")
+def test_over_the_cap_the_page_says_so_once_and_does_not_storm(
+    visit: Start, scene: Scene
+) -> None:
+    streams = [Events(scene.url, scene.session) for _ in range(4)]
+    for stream in streams:
+        stream.named("live")
+    person = visit(scene.url)
+    person.sign_in(scene.session)
+    person.listen()
+    person.context.add_init_script(COUNT)
+    scene.listen_to(person.context)
+    page = person.context.new_page()
+    page.clock.install()
+    page.goto(scene.url)
+    expect(page.locator("#live")).to_contain_text("Live updates are off")
+
+    page.clock.run_for(59_000)
+    assert len(scene.streams()) == 1
+    page.clock.run_for(40_000)
+    wait_for(lambda: page.evaluate("1") and len(scene.streams()) == 2)
+    assert len(said(page)) == 1
+    for stream in streams:
+        stream.close()
+    page.clock.run_for(90_000)
+    until_live(page)
+
+    assert said(page)[1:] == [AGAIN]
+    person.assert_clean()
+
+
+def test_an_ended_session_ends_the_stream_in_words_with_a_way_back(
+    visit: Start, scene: Scene
+) -> None:
+    page = scene.enter(visit)
+
+    scene.make.run("delete from sessions")
+    expect(page.locator("#live")).to_contain_text("You are signed out")
+
+    assert len(said(page)) == 1
+    number = len(scene.streams())
+    page.wait_for_timeout(4_000)  # longer than any retry
+    assert len(scene.streams()) == number == 1
+    page.locator("#live").get_by_role("link", name="Sign in").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Sign in")
+
+
+def test_eight_tabs_of_one_browser_all_load_and_take_turns(visit: Start, scene: Scene) -> None:
+    """Headless pages all count as visible, which is the worst that can happen."""
+    person = visit(scene.url)
+    person.sign_in(scene.session)
+    person.context.add_init_script(COUNT)
+
+    tabs = [person.open("/") for _ in range(8)]
+
+    for tab in tabs[:4]:
+        until_live(tab)
+    for tab in tabs[4:]:
+        expect(tab.locator("#live")).to_contain_text("Live updates are off")
+    scene.use(30)
+    for tab in tabs[:4]:
+        seen(scene, tab, "30 of 100 used")
+    for tab in tabs[:4]:
+        tab.evaluate(HIDE, arg=True)
+    wait_for(lambda: sum(tab.evaluate("window.opened") for tab in tabs[4:]) == 4)
+    expect(tabs[7].locator("#live")).to_contain_text(AGAIN)
+    person.assert_clean()
+
+
+def test_a_page_that_was_hidden_is_current_when_it_is_seen_again(
+    visit: Start, scene: Scene
+) -> None:
+    page = scene.enter(visit)
+    page.evaluate(HIDE, arg=True)
+    scene.use(100)
+    todo = scene.todo("meanwhile")
+    page.wait_for_timeout(1_500)
+    expect(page.locator(f"#q-{scene.inbox}-live .figures")).to_contain_text("0 of 100 used")
+
+    page.evaluate(HIDE, arg=False)
+
+    seen(scene, page, "100 of 100 used")
+    expect(page.locator(f"#todo-{todo}")).to_be_visible()
+    say.wait_for(page, "budget used up")
+    (utterance,) = say.heard(page)
+    assert utterance.region == f"q-{scene.inbox}-live"
+
+
+def test_a_queue_that_is_new_is_told_of_and_not_put_under_the_reader(
+    visit: Start, scene: Scene
+) -> None:
+    page = scene.enter(visit)
+
+    other = scene.make.queue_id(scene.make.endpoint(scene.human, queues=("night",)), "night")
+    scene.db.feed.changed(other)
+    expect(page.locator("#live-changed")).to_contain_text("The queues on this page have changed")
+
+    expect(page.get_by_role("heading", level=3)).to_have_count(1)
+    page.get_by_role("link", name="Load the page again").click()
+    expect(page.get_by_role("heading", level=3)).to_have_count(2)
+
+
+@pytest.mark.parametrize("path", ["/todos", "/queues/{}"])
+def test_every_page_with_a_header_is_live(visit: Start, scene: Scene, path: str) -> None:
+    page = scene.enter(visit, path.format(scene.inbox))
+
+    scene.use(100)
+
+    seen(scene, page, "100 of 100 used")
+    say.wait_for(page, "budget used up")
+    assert len(say.heard(page)) == 1
+    assert scene.person is not None
+    scene.person.assert_clean()
