@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from flask import Response, make_response, redirect, render_template, request
 from werkzeug.exceptions import HTTPException
 
@@ -12,6 +14,8 @@ from app.domain.errors import (
     Unauthenticated,
     Unavailable,
 )
+from app.edge.deps import session
+from app.edge.identify import identify_session
 from app.edge.problems import sentence_for, status_for
 from app.web import again
 
@@ -56,7 +60,7 @@ def refusal_page(error: DomainError) -> Response:
     the same form may be sent again.
     """
     if isinstance(error, Unauthenticated) and request.method in ("GET", "HEAD"):
-        return make_response(redirect("/login", code=302))
+        return _to_sign_in()
     sentence = _UNKNOWN if isinstance(error, OutcomeUnknown) else error.sentence
     if isinstance(error, RateLimited | Unavailable) and again.has_kept_form():
         response = _kept(status_for(error), sentence)
@@ -67,14 +71,33 @@ def refusal_page(error: DomainError) -> Response:
     return response
 
 
+def _to_sign_in() -> Response:
+    if "HX-Request" not in request.headers:
+        return make_response(redirect("/login", code=302))
+    # htmx would follow a redirect and put the page to sign in into the part it asked for.
+    response = make_response("", 200)
+    response.headers["HX-Redirect"] = "/login"
+    return response
+
+
 def http_page(error: HTTPException) -> Response:
     """The page of what the framework refuses by itself; its own headers are kept."""
+    _recognise()
     status = error.code or 500
     response = page(status, sentence_for(status))
     for name, text in error.get_headers(request.environ):
         if name.lower() not in ("content-type", "content-length"):
             response.headers[name] = text
     return response
+
+
+def _recognise() -> None:
+    """Know the viewer also at an address without a route, where no guard ran: to someone signed
+    in the page has its navigation, and reads like that of a thing that does not exist.
+    """
+    if request.url_rule is None and session() is None:
+        with suppress(Unavailable):
+            identify_session()
 
 
 def accident_page() -> Response:

@@ -10,7 +10,11 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
+from app import create_app
+from app.db.database import Database
+from app.db.listener import Listener
 from app.domain.tokens import hash_token
+from app.edge.deps import EdgeConfig
 from app.reads import tokens
 from tests.support.client import Browser, Caller
 from tests.support.clock import Clock
@@ -69,6 +73,19 @@ def test_saved_settings_hold_from_the_next_page_on_and_it_says_so_once(
     assert make.value("select array[zone, theme, announce] from humans where id = %s", ana.id) == [
         "Europe/Berlin", "dark", "status_only"]
     assert make.value("select zone from humans where id = %s", ben.id) is None
+
+
+def test_another_server_says_what_was_done_here(
+    edge_config: EdgeConfig, db: Database, listener: Listener, browser: Start, make: Make
+) -> None:
+    seat = browser(make.human())
+    seat.post("/settings/preferences", GOOD)
+    other = create_app(edge_config, db, listener).test_client()
+    other.set_cookie("sb_session", seat.session, domain="localhost")
+
+    said = [text_of(client.get("/settings").text, "said") for client in (other, seat.client)]
+
+    assert said == ["Settings saved.", ""]
 
 
 def test_an_empty_zone_is_utc_from_then_on(browser: Start, make: Make) -> None:
@@ -271,9 +288,11 @@ def test_a_link_for_another_device_signs_it_in_as_the_same_person_once(
 
 def test_settings_are_for_those_who_are_signed_in(client: FlaskClient) -> None:
     looked = client.get("/settings")
+    asked = client.get("/settings", headers={"HX-Request": "true"})
     posted = [client.post(f"/settings/{path}") for path in ("preferences", "tokens", "device")]
 
     assert (looked.status_code, looked.headers["Location"]) == (302, "/login")
+    assert (asked.status_code, asked.headers["HX-Redirect"]) == (200, "/login")
     assert [answer.status_code for answer in posted] == [401] * 3
 
 
