@@ -17,6 +17,7 @@ from app.reads.queue_page import QueueUse
 from app.transactions import pauses
 from app.web import (
     present_headers,
+    present_live,
     queue_changes,
     queue_clear,
     queue_editor,
@@ -36,10 +37,11 @@ _ASKING = "Set the limits you want and save; a limit of 0 keeps it paused."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PauseControl:
-    """The one button under the policy: where it posts, and what it says."""
+    """The one button under the policy: where it posts, what it says, and the reason's label."""
 
     action: str
     label: str
+    why: str
 
 
 @bp.get("/queues/<ref>")
@@ -90,16 +92,21 @@ def _page(ref: str, form: ReasonForm, *, status: int = 200) -> ResponseReturnVal
     seen = _header(live.human, use)
     form.revision.data = str(_revision(use.status))
     header = present_headers.header(seen, live.zone)
+    control = _control(use, header.name)
+    if control is not None:
+        form.reason.label.text = control.why
     return form_page(
         "queues/page.html",
         form,
         status=status,
         heading=f"Queue {header.name}",
         help_topic="queues",
+        is_live=header.has_policy,
+        live_path=present_live.queue_path(header.queue_id),
         queue=use.queue,
         header=header,
         use=queue_use.view(use, seen.counts),
-        control=_control(use, header.name),
+        control=control,
         may_read_history=use.queue.may_configure,
         changes=_excerpt(use, live.human, live.zone),
     )
@@ -129,8 +136,12 @@ def _control(use: QueueUse, name: str) -> PauseControl | None:
     if not use.queue.may_change or (status is not None and status.policy is None):
         return None
     if status is not None and status.policy is not None and status.policy.pauses:
-        return PauseControl(action=f"{path}/resume", label=f"Resume {name}")
-    return PauseControl(action=f"{path}/pause", label=f"Pause {name}")
+        return PauseControl(
+            action=f"{path}/resume", label=f"Resume {name}", why=f"Reason for resuming {name}"
+        )
+    return PauseControl(
+        action=f"{path}/pause", label=f"Pause {name}", why=f"Reason for pausing {name}"
+    )
 
 
 def _revision(status: QueueStatus | None) -> int:

@@ -75,6 +75,7 @@ def test_the_page_tells_policy_header_counts_and_windows(
     assert answer.status_code == 200
     assert "<title>Queue investigations" in answer.text
     assert f'id="q-{queue}-live" class="q-live" aria-live="polite"' in answer.text
+    assert f'data-sse-connect="/events?queue={queue}"' in answer.text
     assert "60 of 100 used · 2 of 5 in flight · resets 00:00 PT (09:00 your time)" in said
     assert "At most 100 claims a day, from 00:00 America/Los_Angeles; at most 5 at once." in said
     for link, text in (("pending", "12 pending"), ("claimed", "2 claimed"),
@@ -207,7 +208,7 @@ def test_a_plain_member_sees_status_and_usage_but_no_editor_and_no_record(
 
     assert "60 of 100 used" in words(seen)
     assert len(rows(seen)) == 2
-    for hidden in ("Edit budget", "Pause", "Resume", "Budget history", "/history", "/pause"):
+    for hidden in ("Edit budget", "Budget history", "/history", f"{shared}/pause", "/budget\""):
         assert hidden not in seen.text.split("<main")[1].split("</main>")[0]
     assert {answer.status_code for answer in refused} == {404}
     assert {answer.data for answer in refused} == {unknown.data}
