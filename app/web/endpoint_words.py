@@ -72,7 +72,9 @@ class GrantLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndpointView:
-    """One endpoint's page; `more_held` says that there are more than shown, or is empty."""
+    """One endpoint's page; `more_held` says that there are more than shown, or is empty;
+    `new_webhook` is None at the ceiling.
+    """
 
     id: str
     slug: str
@@ -93,6 +95,7 @@ class EndpointView:
     ceiling: str
     held: list[HeldLine]
     more_held: str
+    new_webhook: str | None
 
 
 def endpoint_line(row: SeenEndpoint, zone: str | None) -> EndpointLine:
@@ -109,9 +112,10 @@ def endpoint_line(row: SeenEndpoint, zone: str | None) -> EndpointLine:
     )
 
 
-def endpoint_view(page: EndpointPage, zone: str | None) -> EndpointView:
-    """One endpoint's page, times in the viewer's zone or UTC."""
+def endpoint_view(page: EndpointPage, zone: str | None, *, webhooks: int) -> EndpointView:
+    """One endpoint's page with so many webhooks, times in the viewer's zone or UTC."""
     row = page.granted
+    may_have_more = webhooks < row.webhook_max
     is_active = row.state == "active"
     return EndpointView(
         id=str(row.id),
@@ -133,6 +137,7 @@ def endpoint_view(page: EndpointPage, zone: str | None) -> EndpointView:
         ceiling=_ceiling(row),
         held=[_held(one, zone) for one in page.held[:MOST_HELD]],
         more_held=f"More than {MOST_HELD}; these lapse first." if page.held[MOST_HELD:] else "",
+        new_webhook=f"/webhooks/new?endpoint={row.id}" if is_active and may_have_more else None,
     )
 
 

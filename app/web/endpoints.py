@@ -152,6 +152,6 @@ def _endpoint_page(page: EndpointPage, form: LeaseForm, status: int = 200) -> Re
         status=status,
         heading=f"Endpoint {page.granted.slug}",
         help_topic=_HELP,
-        view=endpoint_words.endpoint_view(page, viewer().zone),
+        view=endpoint_words.endpoint_view(page, viewer().zone, webhooks=len(hooks)),
         hooks=[endpoint_words.hook_link(line) for line in hooks],
     )

@@ -132,7 +132,7 @@ class WebhookForm(StepForm):
 
     source = RadioField(
         "Source type",
-        choices=[SelectChoice(value=str(kind), label=vend_words.source(kind)) for kind in Source],
+        choices=vend_words.sources(),
     )
 
     def fill(self, answers: VendAnswers) -> None:

@@ -39,10 +39,11 @@ class Answer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Snippet:
-    """A text to copy: the id of its field, its label, what it does."""
+    """A text to copy: the id of its field, its label, its button, what it does."""
 
     id: str
     label: str
+    copy: str
     hint: str
     text: str
     rows: int
@@ -103,14 +104,16 @@ def snippets(granted: Granted, token: str, base_url: str) -> list[Snippet]:
     found = [
         Snippet(
             id="curl",
-            label="Claim by curl",
+            label="Command for curl",
+            copy="Copy command for curl",
             hint="Claims the oldest pending todo and prints it as JSON.",
             text=curl,
             rows=4,
         ),
         Snippet(
             id="worker",
-            label="Worker command",
+            label="Command for a worker",
+            copy="Copy command for a worker",
             hint="Runs COMMAND for each todo, with the todo as JSON on its standard input.",
             text=work,
             rows=4,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from wtforms import SelectChoice
+
 from app.domain.lifetimes import PRESETS
 from app.domain.signatures import TRUST, Source, TrustMode
 
@@ -61,6 +63,12 @@ def family(name: str) -> str:
 def source(of: Source) -> str:
     """A source type with what makes its deliveries believable."""
     return f"{of} ({_SOURCES[of]}; {proof(of)})"
+
+
+def sources() -> list[SelectChoice]:
+    """Every source type to choose from, the API's default first."""
+    kinds = sorted(Source, key=lambda kind: kind is not Source.GENERIC)
+    return [SelectChoice(value=str(kind), label=source(kind)) for kind in kinds]
 
 
 def proof(of: Source) -> str:

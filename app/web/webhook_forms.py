@@ -26,7 +26,7 @@ class NewForm(ActForm):
     endpoint = SelectField("Endpoint")
     source_type = RadioField(
         "Source type",
-        choices=[SelectChoice(value=str(kind), label=vend_words.source(kind)) for kind in Source],
+        choices=vend_words.sources(),
         default=str(Source.GENERIC),
     )
     target_queue = StringField("Queue")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from app.domain.queues import TEAM_PREFIX
 from app.domain.signatures import Source
 from app.reads.webhook_pages import Host, WebhookLine
 from app.reads.webhooks import RouteRow
@@ -13,17 +14,21 @@ from app.web.present import Instant, instant
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebhookView:
-    """One webhook; `queue_href` is None once its queue is gone, `rotated` until it was."""
+    """One webhook; `queue_href` is None without such a queue, and `queue_note` then says why;
+    `rotated` is None until it was.
+    """
 
     id: str
     href: str
     name: str
+    words: str
     endpoint: str
     endpoint_href: str
     source: str
     proof: str
     queue: str
     queue_href: str | None
+    queue_note: str
     routes: str
     state: str
     is_active: bool
@@ -58,12 +63,14 @@ def webhook_view(line: WebhookLine, zone: str | None) -> WebhookView:
         id=str(line.id),
         href=f"/webhooks/{line.id}",
         name=name_of(line),
+        words=f"{line.source_type} to {line.target_queue} of {line.slug}",
         endpoint=line.slug,
         endpoint_href=f"/endpoints/{line.endpoint_id}",
         source=line.source_type,
         proof=_proof(line),
         queue=line.target_queue,
         queue_href=None if line.queue_id is None else f"/queues/{line.queue_id}",
+        queue_note=_queue_note(line),
         routes=_routes(line.routes),
         state=line.state,
         is_active=line.state == "active",
@@ -116,6 +123,13 @@ def delete_lines(line: WebhookLine) -> list[str]:
         f"The webhook cannot be brought back.{routes}",
         "The todos it made stay, and so do its events.",
     ]
+
+
+def _queue_note(line: WebhookLine) -> str:
+    # An endpoint's queue is made again when it is missing; a team's is not (ingest.md, "Fan-out").
+    if line.target_queue.startswith(TEAM_PREFIX):
+        return "the queue is gone, and deliveries make no todo"
+    return "made by the next delivery"
 
 
 def _routes(count: int) -> str:

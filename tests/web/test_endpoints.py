@@ -142,6 +142,19 @@ def test_fifty_held_todos_are_shown_and_more_are_said(
     assert "held 50" not in shown
 
 
+def test_another_webhook_is_offered_up_to_the_ceiling(
+    browser: Seat, make: Make, ana: Human
+) -> None:
+    lane, seat = make.endpoint(ana, webhook_max=1), browser(ana)
+    offer = f"Create a webhook for {lane.slug}"
+
+    first = links(seat.get(at(lane)).text)
+    make.webhook(lane)
+
+    assert first[offer] == f"/webhooks/new?endpoint={lane.id}"
+    assert offer not in links(seat.get(at(lane)).text)
+
+
 # --- the default lease ---------------------------------------------------------------------------
 
 

@@ -91,7 +91,7 @@ def test_the_list_shows_each_webhook_with_its_queue_routes_and_last_delivery(
     assert "1 route " in rows[1]
     assert "none kept" not in rows[1]
     assert "0 routes none kept" in rows[2]
-    assert "gone (gone)" in rows[0]
+    assert "gone (made by the next delivery)" in rows[0]
     assert f'href="/queues/{make.queue_id(lane)}"' in shown
     assert f'href="{at(quiet)}"' in shown
     assert str(gone.id) in shown
@@ -231,6 +231,16 @@ def test_a_team_queue_is_a_target_for_whom_the_api_allows_it(
 
     assert (refused.status_code, made.status_code) == (422, 303)
     assert "Your role in the team does not allow this." in refused.text
+
+
+def test_a_webhook_whose_team_queue_is_gone_says_that_it_makes_no_todo(
+    seat: Browser, make: Make, ana: Human
+) -> None:
+    team = make.team("night")
+    hook = make.webhook(make.endpoint(ana), team_queue=make.team_queue(team, "triage"))
+    make.run("delete from queues where team_id = %s", team.id)
+
+    assert "night/triage: the queue is gone, and deliveries make no todo" in seat.get(at(hook)).text
 
 
 def test_a_webhook_form_without_a_session_or_token_is_kept(
@@ -382,7 +392,7 @@ def test_an_admin_of_the_team_may(browser: Seat, make: Make, ana: Human) -> None
     make.member(team, ana, "admin")
     hook, seat = make.webhook(make.endpoint(team=team)), browser(ana)
 
-    assert "github webhook" in seat.get("/webhooks").text
+    assert "github to inbox of" in seat.get("/webhooks").text
     assert seat.post(at(hook, "/rotate")).status_code == 303
     assert seat.post(at(hook, "/delete")).status_code == 303
 
