@@ -34,7 +34,7 @@ def take(db: Database, token_hash: str) -> str | None:
     """
     try:
         with db.transaction() as conn:
-            said = value(conn, SQL["take_flash"], {"token_hash": token_hash})
+            said = value(conn, SQL["mark_flash_said"], {"token_hash": token_hash})
     except (Unavailable, OutcomeUnknown) as error:
         log.warning("flash_unread reason=%s", error.code)
         return None

@@ -6,7 +6,7 @@ update sessions
    set flash = %(flash)s
  where token_hash = %(token_hash)s;
 
--- name: take_flash
+-- name: mark_flash_said
 -- Read and cleared by one statement: a second reader waits for the row, finds none, says nothing.
 with held as (
   select token_hash, flash

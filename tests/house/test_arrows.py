@@ -12,9 +12,9 @@ import pytest
 from tests.house.tree import Copy, Module, holds, modules
 
 PURE = frozenset({
-    "__future__", "base64", "binascii", "bisect", "collections", "dataclasses", "datetime", "enum",
-    "functools", "hashlib", "hmac", "ipaddress", "json", "math", "re", "typing", "unicodedata",
-    "urllib.parse", "uuid", "zoneinfo",
+    "__future__", "base64", "binascii", "bisect", "collections", "dataclasses", "datetime",
+    "difflib", "enum", "functools", "hashlib", "hmac", "ipaddress", "json", "math", "re", "typing",
+    "unicodedata", "urllib.parse", "uuid", "zoneinfo",
 })
 BELOW_VERBS = frozenset({"app.reads", "app.db", "app.domain"})
 BELOW_DOORS = frozenset({"app.edge", "app.transactions", "app.reads", "app.domain"})
