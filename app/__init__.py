@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from uuid import uuid4
+
 from flask import Flask, Response, request
 from flask.json.provider import DefaultJSONProvider
 from werkzeug.exceptions import HTTPException
 
-from app.api import agent, health, ingest, operator
+from app.api import agent, health, ingest, operator, stream
 from app.data import data
 from app.db.database import Database
 from app.db.listener import Listener
 from app.domain.errors import DomainError
 from app.edge import address, deps, headers, problems
 from app.edge.deps import EdgeConfig, EdgeState
+from app.edge.ringer import Ringer
 from app.edge.waiting import WaitingBudget
 from app.web import (
     account,
@@ -37,7 +40,7 @@ _PAGES = (
     account, oidc, board, todos, todo_actions, add_todo, queues, budgets, endpoints, vend, webhooks,
     preferences, live, help,
 )  # fmt: skip
-_DOORS = (*(page.bp for page in _PAGES), health.bp, agent.bp, operator.bp, ingest.bp)
+_DOORS = (*(page.bp for page in _PAGES), health.bp, stream.bp, agent.bp, operator.bp, ingest.bp)
 
 
 def create_app(config: EdgeConfig, database: Database, listener: Listener) -> Flask:
@@ -64,6 +67,7 @@ def create_app(config: EdgeConfig, database: Database, listener: Listener) -> Fl
             database=database,
             listener=listener,
             waiting=WaitingBudget(),
+            ringer=Ringer(database, listener, name=str(uuid4())),
             limits=deps.make_limits(config),
         ),
     )

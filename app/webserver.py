@@ -75,6 +75,7 @@ class Site:
                 time.sleep(0.1)
             if self._state is not None:
                 self._state.waiting.close()
+                self._state.ringer.close()
 
         threading.Thread(target=look, name="stop-watch", daemon=True).start()
 

@@ -7,11 +7,14 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from app.db.database import Database, many
+from app.db.statements import load
 from app.domain.admission import Deferral
 from app.reads import admission
 from app.reads.admission import QueueStatus
 from app.transactions import reopening
-from app.transactions.reopening import SQL, QueueId, Reopened
+from app.transactions.reopening import QueueId, Reopened
+
+SQL = load("reopen_sweep")
 
 PAGE = 200
 

@@ -128,6 +128,8 @@ def _ring(db: Database, told: Sequence[_Waiting], *, clears_silence: bool) -> No
                 "meta": jsonb({CLEARS: True}) if clears_silence else None,
             },
         )
+    # Told again, now that the rows are there: the first notice may have gone out before them.
+    db.feed.ready(*sorted({each.queue_id for each in bells}))
 
 
 def _is_in(each: _Waiting, at: datetime) -> bool:

@@ -98,7 +98,7 @@ def test_a_revoked_or_expired_credential_is_refused_at_once(app: Flask, make: Ma
 
 
 @pytest.mark.parametrize("name", [
-    "no_such_verb", "stream", "verbs/", "claim/", "a/b", "%00", "cl%00aim", "create_notify_hook",
+    "no_such_verb", "stream/", "verbs/", "claim/", "a/b", "%00", "cl%00aim", "create_notify_hook",
     "clock_in",
 ])
 @pytest.mark.parametrize("method", ["GET", "POST", "PUT"])

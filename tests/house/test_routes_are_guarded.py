@@ -11,6 +11,7 @@ from app.edge.deps import EdgeConfig
 # blueprint: what must run before each of its views
 GUARDS: dict[str, set[str]] = {
     "agent": {"identify_endpoint"},
+    "stream": {"identify_endpoint"},
     "operator": {"identify_operator"},
     "board": {"identify_session", "check_form"},
     "settings": {"identify_session", "check_form"},
