@@ -88,6 +88,7 @@ def measure(here: Ground, pending: int) -> bool:
     make = Make(place.url)
     began_at = time.monotonic()
     filled = fill(make, place.url, pending)
+    make.run("checkpoint")  # or the disk is still busy with what was filled in
     click.echo(f"\n{QUEUES} queues, {pending:,} pending (filled in "
                f"{time.monotonic() - began_at:.0f} s); medians of {ROUNDS}\n")
     with opened(place.url) as db:
@@ -101,13 +102,13 @@ def measure(here: Ground, pending: int) -> bool:
 
 def _print_parts(app: Flask, db: Database, human: Human, client: FlaskClient) -> bool:
     seen = board.board(db, human.id)
-    view = present_board.board(seen, human, "Europe/Berlin", None)
+    view = present_board.board(seen, human, "Europe/Berlin")
     whole = seconds(lambda: client.get("/"))
     with app.test_request_context("/"):
         for name, part in (
             ("the page", whole),
             ("reading", seconds(lambda: board.board(db, human.id))),
-            ("words", seconds(lambda: present_board.board(seen, human, "Europe/Berlin", None))),
+            ("words", seconds(lambda: present_board.board(seen, human, "Europe/Berlin"))),
             ("markup", seconds(lambda: render_template("board.html", heading="Board", view=view))),
         ):
             click.echo(f"{name:<10} {part:>7.3f} s")
