@@ -6,7 +6,6 @@ import hashlib
 import json
 import re
 from dataclasses import dataclass
-from difflib import get_close_matches
 
 from wtforms import HiddenField, SelectChoice, SelectField, StringField, TextAreaField
 
@@ -23,7 +22,7 @@ from app.domain.policy import (
 from app.domain.references import parse_row_number
 from app.domain.values import Json
 from app.domain.windows import WEEKDAYS
-from app.domain.zones import zone_names
+from app.domain.zones import suggest, zone_names
 from app.web.forms import Form
 
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
@@ -32,7 +31,6 @@ _CHOICES = {
     "weekday": [("", "none"), *zip(WEEKDAYS, _DAYS, strict=True)],
 }
 _DEFAULTS = {"period": "day", "start": "00:00"}
-_LONGEST_GUESSED = 60
 _NEITHER = (
     "Set an in-flight cap (max_in_flight), claims per window (max_claims_per_window), or both."
 )
@@ -198,16 +196,8 @@ def _weekday_sentence(period: Json) -> str:
 
 
 def _zone_guess(typed: str) -> str:
-    """The zone that was meant, by its whole name or by its last part."""
-    wanted = typed.strip().replace(" ", "_").casefold()
-    names = {name.casefold(): name for name in sorted(zone_names())}
-    places = {folded.rpartition("/")[2]: name for folded, name in names.items()}
-    if 0 < len(wanted) <= _LONGEST_GUESSED:
-        for known in (names, places):
-            near = get_close_matches(wanted, known, n=1, cutoff=0.8)
-            if near:
-                return f"Did you mean {known[near[0]]}?"
-    return "One is America/Los_Angeles."
+    near = suggest(typed)
+    return "One is America/Los_Angeles." if near is None else f"Did you mean {near}?"
 
 
 def _start_guess(typed: str) -> str:
