@@ -35,14 +35,11 @@ class Kept:
     plain: list[Posted]
 
 
-def has_values() -> bool:
-    """Say whether the request posted anything but a token."""
-    return any(name != FIELD for name in request.form)
-
-
-def has_kept_form() -> bool:
-    """Say whether this request posted to a view of ours, so that showing its form again helps."""
-    return request.method == "POST" and request.endpoint is not None and has_values()
+def is_worth_keeping() -> bool:
+    """Say whether the request posted a form of ours: one a view declared, or any value."""
+    if request.method != "POST" or request.endpoint is None:
+        return False
+    return _declared() is not None or any(name != FIELD for name in request.form)
 
 
 def kept_form(*, may_ask: bool) -> Kept:

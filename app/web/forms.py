@@ -113,6 +113,13 @@ def posts(
     return declare
 
 
+def acts(button: str) -> Callable[[View], View]:
+    """Declare a view that takes one button and what the page sent with it; nobody typed
+    anything, so a refusal shows the button again and carries the rest unseen.
+    """
+    return posts(Form, button=button)
+
+
 def declared(view: object) -> Posts | None:
     """What a view said about the form it takes; None when it said nothing."""
     return _DECLARED.get(view)

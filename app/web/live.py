@@ -14,6 +14,7 @@ from app.edge.identify import identify_session, session_token
 from app.edge.waiting import BOARD_STREAMS_PER_SESSION
 from app.transactions import live_pause
 from app.web import answers, guard
+from app.web.forms import acts
 from app.web.stream_frames import Paint, Render
 from app.web.stream_wants import read_wants
 from app.web.streams import Stream
@@ -52,6 +53,7 @@ def stream() -> ResponseReturnValue:
 
 
 @bp.post("/live/pause")
+@acts("Pause live updates")
 def pause() -> ResponseReturnValue:
     """Stop live updates in every page of this session; the focus stays on the button."""
     live_pause.pause_live(database(), answers.viewer().token_hash)
@@ -59,6 +61,7 @@ def pause() -> ResponseReturnValue:
 
 
 @bp.post("/live/resume")
+@acts("Resume live updates")
 def resume() -> ResponseReturnValue:
     """Start live updates again; the page is loaded afresh and shows what is true now."""
     live_pause.resume_live(database(), answers.viewer().token_hash)

@@ -62,7 +62,7 @@ def refusal_page(error: DomainError) -> Response:
     if isinstance(error, Unauthenticated) and request.method in ("GET", "HEAD"):
         return _to_sign_in()
     sentence = _UNKNOWN if isinstance(error, OutcomeUnknown) else error.sentence
-    if isinstance(error, RateLimited | Unavailable) and again.has_kept_form():
+    if isinstance(error, RateLimited | Unavailable) and again.is_worth_keeping():
         response = _kept(status_for(error), sentence)
     else:
         response = page(status_for(error), sentence)
@@ -117,7 +117,7 @@ def refused_form(status: int) -> Response:
     """The form someone posted without a live session (401) or with an old token (403): the same
     one, with every value still in it (identity.md, "Sessions and pages"; E12).
     """
-    if status == 401 and not again.has_values():
+    if status == 401 and not again.is_worth_keeping():
         return page(status, "You are not signed in, so nothing was done.")
     return _kept(status, _LOST[status])
 

@@ -13,7 +13,7 @@ from app.reads import tokens
 from app.reads.tokens import HeldToken
 from app.transactions import people, preferences
 from app.web import answers, guard, present
-from app.web.forms import posts
+from app.web.forms import acts, posts
 from app.web.present import Instant
 from app.web.settings_forms import PreferencesForm, TokenForm
 
@@ -93,6 +93,7 @@ def confirm_revoke(token_id: str) -> ResponseReturnValue:
 
 
 @bp.post("/settings/tokens/<token_id>/revoke")
+@acts("Revoke the operator token")
 def revoke(token_id: str) -> ResponseReturnValue:
     """Revoke one of the person's own tokens, at once in every process."""
     human = answers.viewer().human
@@ -103,6 +104,7 @@ def revoke(token_id: str) -> ResponseReturnValue:
 
 
 @bp.post("/settings/device")
+@acts("Make a sign-in link")
 def link_device() -> ResponseReturnValue:
     """A one-time sign-in link for oneself, shown once in the answer itself (identity.md)."""
     token = people.login_link(database(), answers.viewer().human.id)

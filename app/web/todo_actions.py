@@ -17,7 +17,7 @@ from app.reads import todo_page
 from app.transactions import claiming, settling
 from app.transactions.settling import Settlement
 from app.web import answers, guard
-from app.web.forms import posts
+from app.web.forms import acts, posts
 from app.web.present import instant
 from app.web.todo_back import HERE, Back, back_to, landing
 from app.web.todo_forms import SettleForm, read_settlement
@@ -31,6 +31,7 @@ bp.before_request(guard.check_form)
 
 
 @bp.post("/todos/<todo_id>/claim")
+@acts("Claim the todo")
 def claim_todo(todo_id: str) -> ResponseReturnValue:
     """Claim for 300 s, through the same admission section as every claim, and charged (R44)."""
     return _act(
@@ -44,6 +45,7 @@ def claim_todo(todo_id: str) -> ResponseReturnValue:
 
 
 @bp.post("/todos/<todo_id>/extend")
+@acts("Extend the lease")
 def extend_todo(todo_id: str) -> ResponseReturnValue:
     """Move one's own lease to 300 s from now."""
     return _act(
@@ -55,6 +57,7 @@ def extend_todo(todo_id: str) -> ResponseReturnValue:
 
 
 @bp.post("/todos/<todo_id>/release")
+@acts("Release the todo")
 def release_todo(todo_id: str) -> ResponseReturnValue:
     """Hand back a todo claimed on the board."""
     return _act(
@@ -66,6 +69,7 @@ def release_todo(todo_id: str) -> ResponseReturnValue:
 
 
 @bp.post("/todos/<todo_id>/retry")
+@acts("Retry the todo now")
 def retry_todo(todo_id: str) -> ResponseReturnValue:
     """Make a failed todo pending again, with a fresh set of attempts."""
     return _act(
@@ -101,6 +105,7 @@ def confirm_discard(todo_id: str) -> ResponseReturnValue:
 
 
 @bp.post("/todos/<todo_id>/discard")
+@acts("Discard the todo")
 def discard_todo(todo_id: str) -> ResponseReturnValue:
     """Make a pending todo or a parked retry a dead letter; charges nothing (R65)."""
     return _act(

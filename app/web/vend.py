@@ -15,7 +15,7 @@ from app.transactions import drafts, once
 from app.transactions.drafts import VendDraft
 from app.web import guard, refusals, vend_review
 from app.web.answers import form_page, see
-from app.web.forms import posts
+from app.web.forms import acts, posts
 from app.web.vend_forms import (
     FORMS,
     AgentForm,
@@ -89,6 +89,7 @@ def save_lifetime() -> ResponseReturnValue:
 
 
 @bp.post("/endpoints/vend/restart")
+@acts("Forget the answers and start over")
 def restart() -> ResponseReturnValue:
     """Forget the answers so far."""
     drafts.forget_vend(database(), human())

@@ -14,7 +14,7 @@ from app.reads.webhook_pages import WebhookPage
 from app.transactions import routes
 from app.web import guard, webhook_words
 from app.web.answers import form_page, see, viewer
-from app.web.forms import posts
+from app.web.forms import acts, posts
 from app.web.webhook_forms import RouteForm
 
 HELP = "webhooks"
@@ -46,6 +46,7 @@ def add_route(webhook_id: str) -> ResponseReturnValue:
 
 
 @bp.post("/webhooks/<webhook_id>/routes/<endpoint_id>/remove")
+@acts("Remove the route")
 def remove_route(webhook_id: str, endpoint_id: str) -> ResponseReturnValue:
     """Stop an endpoint's copies; removing what is not there changes nothing."""
     routes.remove_route(database(), human(), webhook_id, endpoint_id)

@@ -29,8 +29,9 @@ from wtforms import (
 from wtforms.widgets import CheckboxInput, ListWidget
 
 from app.edge.identify import identify_session
+from app.edge.problems import is_json_path
 from app.web import answers, guard
-from app.web.forms import Form, posts
+from app.web.forms import Form, declared, posts
 from app.web.pager import pager
 from tests.support.client import Browser
 from tests.support.limits import stop_refill
@@ -349,3 +350,35 @@ def _as_sent(markup: str) -> dict[str, list[str]]:
     token = next(field.get("value") for field in page.all("input")
                  if form in field.inside and field.get("name") == "csrf_token")
     return {**values(page, form), "csrf_token": [str(token)]}
+
+
+def test_every_form_of_a_page_says_how_it_is_shown_again(app: Flask) -> None:
+    """Otherwise someone whose session ended meets fields that nobody labelled."""
+    silent = {
+        rule.endpoint for rule in app.url_map.iter_rules()
+        if "POST" in (rule.methods or ()) and not is_json_path(rule.rule)
+        and declared(app.view_functions[rule.endpoint]) is None
+    }
+
+    assert silent == {
+        "account.use_link", "account.use_dev_login",  # forms from before there is a session
+        "account.sign_out",  # nothing is typed, and without a session nothing is left to end
+        "settings.offer_zone",  # a script sends it, and nobody sees the answer
+    }
+
+
+def test_one_button_is_shown_again_with_what_the_page_sent_unseen(
+    client: FlaskClient, browser: Start, make: Make
+) -> None:
+    ended = client.post("/todos/td_1/claim", data={"back": "/todos?page=2"})
+    bare = client.post("/settings/device")
+    stale = browser(make.human()).post("/settings/device", {"csrf_token": "old"})
+
+    page = parse(ended.text)
+    form = next(form for form in page.all("form") if form.get("aria-label") == "What you sent")
+    assert [ended.status_code, bare.status_code, stale.status_code] == [401, 401, 403]
+    assert values(page, form) == {"back": ["/todos?page=2"]}
+    assert not page.all("textarea")
+    assert ">Claim the todo</button>" in ended.text
+    assert ">Make a sign-in link</button>" in bare.text
+    assert ">Make a sign-in link</button>" in stale.text
