@@ -56,7 +56,7 @@
       remember(opener);
     }
     // What was refused takes the focus, otherwise the heading names what has opened.
-    const first = region.querySelector("[autofocus]") || region.querySelector("h2");
+    const first = region.querySelector(".summary") || region.querySelector("h2");
     first.focus();
   });
 })();

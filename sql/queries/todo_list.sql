@@ -43,7 +43,8 @@ select f.state, count(*) as n
 
 -- name: read_page
 -- Newest first. One walk down the list index per owner as far as the page reaches, merged after;
--- the rows of the page alone are read whole, without payload and result.
+-- the rows of the page alone are read whole, without payload and result. A human sees all queues of
+-- an owner or none: without a queue filter the index alone tells the way.
 with visible as (
   select q.id as queue_id, q.endpoint_id, q.team_id
     from human_queues h
@@ -57,7 +58,8 @@ with visible as (
           select d.id, d.created_at
             from todos d
            where d.endpoint_id = o.endpoint_id
-             and d.queue_id in (select v.queue_id from visible v)
+             and (%(queue_ids)s::bigint[] is null
+                  or d.queue_id in (select v.queue_id from visible v))
              and (%(state)s::text is null or d.state = %(state)s)
              and (%(pattern)s::text is null or d.title ilike %(pattern)s or d.id ilike %(pattern)s
                   or d.source ilike %(pattern)s or d.kind ilike %(pattern)s)
@@ -70,13 +72,97 @@ with visible as (
           select d.id, d.created_at
             from todos d
            where d.team_id = o.team_id
-             and d.queue_id in (select v.queue_id from visible v)
+             and (%(queue_ids)s::bigint[] is null
+                  or d.queue_id in (select v.queue_id from visible v))
              and (%(state)s::text is null or d.state = %(state)s)
              and (%(pattern)s::text is null or d.title ilike %(pattern)s or d.id ilike %(pattern)s
                   or d.source ilike %(pattern)s or d.kind ilike %(pattern)s)
            order by d.created_at desc, d.id desc
            limit %(reach)s) l
    order by 2 desc, 1 desc
+   limit %(size)s offset %(start)s
+)
+select r.id, r.queue_id, r.queue, r.title, r.source, r.kind, r.state, r.attempt, r.max_attempts,
+       r.lease_expires_at, r.next_retry_at, r.created_at, r.has_policy
+  from newest n
+  join todo_rows r on r.id = n.id
+ order by r.created_at desc, r.id desc;
+
+-- name: read_page_from_end
+-- The same page walked to from the oldest todo, when that is nearer: the last page of a million is
+-- one link away.
+with visible as (
+  select q.id as queue_id, q.endpoint_id, q.team_id
+    from human_queues h
+    join queues q on q.id = h.queue_id
+   where h.human_id = %(human_id)s
+     and (%(queue_ids)s::bigint[] is null or q.id = any (%(queue_ids)s))
+), newest as (
+  select l.id, l.created_at
+    from (select distinct v.endpoint_id from visible v where v.endpoint_id is not null) o
+   cross join lateral (
+          select d.id, d.created_at
+            from todos d
+           where d.endpoint_id = o.endpoint_id
+             and (%(queue_ids)s::bigint[] is null
+                  or d.queue_id in (select v.queue_id from visible v))
+             and (%(state)s::text is null or d.state = %(state)s)
+             and (%(pattern)s::text is null or d.title ilike %(pattern)s or d.id ilike %(pattern)s
+                  or d.source ilike %(pattern)s or d.kind ilike %(pattern)s)
+           order by d.created_at, d.id
+           limit %(reach)s) l
+  union all
+  select l.id, l.created_at
+    from (select distinct v.team_id from visible v where v.team_id is not null) o
+   cross join lateral (
+          select d.id, d.created_at
+            from todos d
+           where d.team_id = o.team_id
+             and (%(queue_ids)s::bigint[] is null
+                  or d.queue_id in (select v.queue_id from visible v))
+             and (%(state)s::text is null or d.state = %(state)s)
+             and (%(pattern)s::text is null or d.title ilike %(pattern)s or d.id ilike %(pattern)s
+                  or d.source ilike %(pattern)s or d.kind ilike %(pattern)s)
+           order by d.created_at, d.id
+           limit %(reach)s) l
+   order by 2, 1
+   limit %(size)s offset %(start)s
+)
+select r.id, r.queue_id, r.queue, r.title, r.source, r.kind, r.state, r.attempt, r.max_attempts,
+       r.lease_expires_at, r.next_retry_at, r.created_at, r.has_policy
+  from newest n
+  join todo_rows r on r.id = n.id
+ order by r.created_at desc, r.id desc;
+
+-- name: read_page_of_few
+-- The same page when the filters let few todos through: a walk would look at all of them for it, so
+-- they are found first, by whatever way is shortest, and sorted then.
+with visible as (
+  select q.id as queue_id, q.endpoint_id, q.team_id
+    from human_queues h
+    join queues q on q.id = h.queue_id
+   where h.human_id = %(human_id)s
+     and (%(queue_ids)s::bigint[] is null or q.id = any (%(queue_ids)s))
+), found as materialized (
+  select d.id, d.created_at
+    from todos d
+   where d.endpoint_id in (select v.endpoint_id from visible v where v.endpoint_id is not null)
+     and d.queue_id in (select v.queue_id from visible v)
+     and (%(state)s::text is null or d.state = %(state)s)
+     and (%(pattern)s::text is null or d.title ilike %(pattern)s or d.id ilike %(pattern)s
+          or d.source ilike %(pattern)s or d.kind ilike %(pattern)s)
+  union all
+  select d.id, d.created_at
+    from todos d
+   where d.team_id in (select v.team_id from visible v where v.team_id is not null)
+     and d.queue_id in (select v.queue_id from visible v)
+     and (%(state)s::text is null or d.state = %(state)s)
+     and (%(pattern)s::text is null or d.title ilike %(pattern)s or d.id ilike %(pattern)s
+          or d.source ilike %(pattern)s or d.kind ilike %(pattern)s)
+), newest as (
+  select f.id
+    from found f
+   order by f.created_at desc, f.id desc
    limit %(size)s offset %(start)s
 )
 select r.id, r.queue_id, r.queue, r.title, r.source, r.kind, r.state, r.attempt, r.max_attempts,

@@ -3,15 +3,18 @@
 -- name: read_place
 -- Among the pending todos of its queue, oldest first, as they are picked; no row for a todo that is
 -- not pending any more. The numbers are counted together, so a place never exceeds the whole.
-select count(*) filter (where (p.created_at, p.id) <= (d.created_at, d.id)) as place,
-       count(*) as pending
+select (select count(*)
+          from todos p
+         where p.queue_id = d.queue_id and p.state = 'pending'
+           and (p.created_at, p.id) <= (d.created_at, d.id)) as place,
+       (select count(*)
+          from todos p
+         where p.queue_id = d.queue_id and p.state = 'pending') as pending
   from todos d
-  join todos p on p.queue_id = d.queue_id and p.state = 'pending'
  where d.id = %(todo_id)s and d.state = 'pending'
    and exists (select 1
                  from human_queues h
-                where h.human_id = %(human_id)s and h.queue_id = d.queue_id)
- group by d.id;
+                where h.human_id = %(human_id)s and h.queue_id = d.queue_id);
 
 -- name: read_facts
 -- Who holds it, whose queue it is, how often its key was met again, and what the viewer may do.
