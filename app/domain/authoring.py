@@ -34,6 +34,8 @@ def check_work(work: NewWork) -> NewWork:
     kind = _line(work.kind, "kind", LONGEST_KIND_BYTES)
     if work.key is not None and len(work.key.encode()) > LONGEST_KEY_BYTES:
         raise InvalidArgument(f"key: at most {LONGEST_KEY_BYTES} bytes.", field="key")
+    if "\0" in (work.key or ""):
+        raise InvalidArgument("key: no NUL character.", field="key")
     return NewWork(
         title=title, queue=work.queue, kind=kind, payload=work.payload, key=work.key or None
     )

@@ -9,6 +9,7 @@ from app.db.database import Database, many, one
 from app.db.statements import load
 from app.domain.callers import Human
 from app.domain.errors import NotFound
+from app.domain.references import storable
 
 SQL = load("tokens")
 
@@ -35,7 +36,7 @@ def held(db: Database, human: Human) -> list[HeldToken]:
 
 def held_token(db: Database, human: Human, token_hash: str) -> HeldToken:
     """One of the person's live operator tokens; NotFound for anybody else's and a revoked one."""
-    params = {"human_id": human.id, "token_hash": token_hash}
+    params = {"human_id": human.id, "token_hash": storable(token_hash)}
     with db.reading() as conn:
         found = one(conn, SQL["read_token"], params, HeldToken)
     if found is None:
