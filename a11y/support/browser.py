@@ -22,6 +22,7 @@ from playwright.sync_api import (
 from a11y.support import audit, say
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+_PATIENCE = 10_000  # milliseconds; what takes longer on a page of this size does not come
 # It talks to nobody but the site under test, and needs no display of its own.
 SWITCHES = [
     "--disable-gpu", "--no-first-run", "--disable-background-networking",
@@ -57,6 +58,15 @@ class Visit:
     def status(self, page: Page) -> int:
         """The status the page came with."""
         return self._documents[page].status
+
+    def asked(self, page: Page) -> tuple[str, str]:
+        """The method and the path that the page is the answer to."""
+        request = self._documents[page].request
+        return request.method, urlsplit(request.url).path
+
+    def header(self, page: Page, name: str) -> str:
+        """A header of the page's answer, in lower case; empty when it has none."""
+        return self._documents[page].headers.get(name, "").lower()
 
     def assert_for_everyone(self, page: Page) -> None:
         """Fails with every fault of a page, in both themes, narrow, wide and in forced colours."""
@@ -118,6 +128,7 @@ def visit(chromium: Browser) -> Iterator[Callable[..., Visit]]:
 
     def start(site_url: str, **settings: object) -> Visit:
         context = chromium.new_context(**settings)  # type: ignore[arg-type]
+        context.set_default_timeout(_PATIENCE)
         contexts.append(context)
         return Visit(context, site_url)
 

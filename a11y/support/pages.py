@@ -1,22 +1,13 @@
-"""Every page the site has, each with how to reach it."""
+"""Every page and state the site has, each with how to reach it; a house test keeps it whole."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-
 from playwright.sync_api import Page
 
+from a11y.support import pages_queues, pages_settings, pages_todos, pages_vend
 from a11y.support.browser import Visit
+from a11y.support.cases import Case, go, seen, sent
 from a11y.support.site import Site
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Case:
-    """A page: its heading, and the steps to it in a fresh browser."""
-
-    heading: str
-    reach: Callable[[Visit, Site], Page]
 
 
 def _home(visit: Visit, site: Site) -> Page:
@@ -28,25 +19,16 @@ def _login(visit: Visit, site: Site) -> Page:
 
 
 def _link(visit: Visit, site: Site) -> Page:
-    return visit.open(site.link().removeprefix(site.url))
+    return visit.open(site.path_of(site.link()))
 
 
 def _gone(visit: Visit, site: Site) -> Page:
     return visit.open("/auth/link/used")
 
 
-def _board(visit: Visit, site: Site) -> Page:
-    visit.sign_in(site.session())
-    return visit.open("/")
-
-
 def _empty_board(visit: Visit, site: Site) -> Page:
     visit.sign_in(site.make.session(site.make.human("Ben")))
     return visit.open("/")
-
-
-def _unknown(visit: Visit, site: Site) -> Page:
-    return visit.open("/nothing")
 
 
 def _limited(visit: Visit, site: Site) -> Page:
@@ -61,30 +43,53 @@ def _limited(visit: Visit, site: Site) -> Page:
     return page
 
 
-def _out_of_date(visit: Visit, site: Site) -> Page:
-    page = _board(visit, site)
+def _stale(visit: Visit, site: Site) -> Page:
+    page = go(visit, site, "/settings")
     page.context.clear_cookies()
     visit.sign_in(site.session())
-    page.get_by_role("button", name="Sign out").click()
+    page.get_by_role("button", name="Create operator token").click()
     return page
 
 
 def _signed_out(visit: Visit, site: Site) -> Page:
-    page = _board(visit, site)
+    page = go(visit, site, lambda world: f"{world.queue('reviews')}/budget")
+    page.locator("#max_in_flight").fill("many")
     page.context.clear_cookies()
-    page.get_by_role("button", name="Sign out").click()
+    page.locator("#save").click()
     return page
 
 
+def _signed_out_plain(visit: Visit, site: Site) -> Page:
+    page = go(visit, site, "/settings")
+    page.context.clear_cookies()
+    page.locator("#sign-out").click()
+    return page
+
+
+DOOR = [
+    Case(name="home", heading="Switchboard", reach=_home, rule="/"),
+    Case(name="login", heading="Sign in", reach=_login, rule="/login"),
+    Case(name="link", heading="Sign in to Switchboard", reach=_link, rule="/auth/link/<token>"),
+    Case(name="gone", heading="Sign-in link no longer valid", reach=_gone, status=410,
+         rule="/auth/link/<token>"),
+]
+REFUSALS = [
+    Case(name="signed out, typed", heading="Your session has ended", reach=_signed_out, status=401),
+    Case(name="signed out", heading="You are not signed in", reach=_signed_out_plain, status=401),
+    Case(name="old form", heading="Please send this again", reach=_stale, status=403),
+    seen("unknown", "Page not found", "", "/nothing", status=404),
+    seen("unknown queue", "Page not found", "", "/queues/0", status=404),
+    sent("a claim refused", "Look into alert 1", "/todos/<todo_id>/claim",
+         lambda world: world.todo("alert 1"), "Claim", status=409),
+    Case(name="limited", heading="Too many requests", reach=_limited, status=429),
+]
+BOARD = [
+    seen("board", "Board", "/"),
+    Case(name="board, empty", heading="Board", reach=_empty_board, rule="/"),
+    sent("board, not live", "Board", "/", "/", "Pause live updates"),
+]
 PAGES = [
-    Case(heading="Switchboard", reach=_home),
-    Case(heading="Sign in", reach=_login),
-    Case(heading="Sign in to Switchboard", reach=_link),
-    Case(heading="Sign-in link no longer valid", reach=_gone),
-    Case(heading="Board", reach=_board),
-    Case(heading="Board", reach=_empty_board),
-    Case(heading="Page not found", reach=_unknown),
-    Case(heading="Too many requests", reach=_limited),
-    Case(heading="Please send this again", reach=_out_of_date),
-    Case(heading="You are not signed in", reach=_signed_out),
+    *DOOR, *REFUSALS, *BOARD, *pages_queues.QUEUES, *pages_todos.TODOS, *pages_vend.ENDPOINTS,
+    *pages_vend.WIZARD, *pages_vend.WEBHOOKS, *pages_settings.SETTINGS,
+    *pages_settings.HELP,
 ]
