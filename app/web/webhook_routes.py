@@ -10,7 +10,7 @@ from app.edge.deps import database, human, state
 from app.edge.identify import identify_session
 from app.reads import webhook_pages
 from app.reads import webhooks as lists
-from app.reads.webhook_pages import WebhookPage
+from app.reads.webhook_pages import WebhookLine
 from app.transactions import routes
 from app.web import guard, webhook_words
 from app.web.answers import form_page, see, viewer
@@ -28,7 +28,7 @@ bp.before_request(guard.check_form)
 @bp.get("/webhooks/<webhook_id>")
 def show_webhook(webhook_id: str) -> ResponseReturnValue:
     """One webhook with its URL and its routes."""
-    found = webhook_pages.webhook_page(database(), human(), webhook_id)
+    found = webhook_pages.webhook_line(database(), human(), webhook_id)
     return _page(found, RouteForm(formdata=None))
 
 
@@ -36,7 +36,7 @@ def show_webhook(webhook_id: str) -> ResponseReturnValue:
 @posts(RouteForm, button="Add the route")
 def add_route(webhook_id: str) -> ResponseReturnValue:
     """Let an endpoint have a copy of every delivery; adding it again changes nothing."""
-    found, form = webhook_pages.webhook_page(database(), human(), webhook_id), RouteForm()
+    found, form = webhook_pages.webhook_line(database(), human(), webhook_id), RouteForm()
     try:
         routes.add_route(database(), human(), webhook_id, form.endpoint.data or "")
     except (Forbidden, RouteOutOfScope) as refused:
@@ -53,8 +53,8 @@ def remove_route(webhook_id: str, endpoint_id: str) -> ResponseReturnValue:
     return see(f"/webhooks/{webhook_id}", flash="The route is removed.", fragment="routes")
 
 
-def _page(found: WebhookPage, form: RouteForm, status: int = 200) -> Response:
-    line, zone = found.line, viewer().zone
+def _page(line: WebhookLine, form: RouteForm, status: int = 200) -> Response:
+    zone = viewer().zone
     form.offer(webhook_pages.list_route_choices(database(), human(), line.id))
     routes = lists.list_routes(database(), human(), str(line.id))
     return form_page(
@@ -64,6 +64,6 @@ def _page(found: WebhookPage, form: RouteForm, status: int = 200) -> Response:
         heading=f"Webhook: {line.source_type} to {line.target_queue}",
         help_topic=HELP,
         view=webhook_words.webhook_view(line, zone),
-        url=f"{state().config.base_url}/webhooks/w/{found.ingest_token}",
+        url=f"{state().config.base_url}/webhooks/w/{line.ingest_token}",
         routes=[webhook_words.route_view(str(line.id), row, zone) for row in routes],
     )

@@ -86,7 +86,7 @@ def show_secrets(act_id: str) -> ResponseReturnValue:
     page = f"/webhooks/{made.subject}"
     if made.secrets is None:
         return see(page, flash="The signing secret was shown once and cannot be shown again.")
-    line = webhook_pages.webhook_page(database(), human(), str(made.subject)).line
+    line = webhook_pages.webhook_line(database(), human(), str(made.subject))
     return render_template(
         "webhooks/shown.html",
         heading=f"The {webhook_words.name_of(line)} is ready",
@@ -142,7 +142,7 @@ def delete(webhook_id: str) -> ResponseReturnValue:
 
 
 def _active(webhook_id: str) -> WebhookLine:
-    line = webhook_pages.webhook_page(database(), human(), webhook_id).line
+    line = webhook_pages.webhook_line(database(), human(), webhook_id)
     if line.state != "active":
         raise Conflict("The endpoint is revoked, and its webhooks can no longer be changed.")
     return line

@@ -1,8 +1,9 @@
 -- The pages of webhooks, for one human who may configure their endpoints.
 
 -- name: read_webhooks
--- Newest first; the last delivery is one step into an index.
-select w.id, w.endpoint_id, e.slug, w.source_type, w.trust_mode, w.created_at, w.rotated_at,
+-- Newest first; the last delivery is one step into an index. The URL's token is for whoever may
+-- rotate it.
+select w.id, w.endpoint_id, e.slug, w.ingest_token, w.source_type, w.trust_mode, w.created_at, w.rotated_at,
        coalesce('team:' || t.slug || '/' || q.name, w.target_queue) as target_queue,
        coalesce(q.id, o.id) as queue_id,
        case when e.state = 'revoked' or e.expires_at <= clock() then 'revoked'
@@ -20,13 +21,6 @@ select w.id, w.endpoint_id, e.slug, w.source_type, w.trust_mode, w.created_at, w
    and (%(webhook_id)s::uuid is null or w.id = %(webhook_id)s)
    and (%(endpoint_id)s::uuid is null or w.endpoint_id = %(endpoint_id)s)
  order by w.created_at desc, w.id desc;
-
--- name: read_ingest_token
--- The URL is shown to whoever may rotate it.
-select w.ingest_token
-  from human_endpoints h
-  join endpoint_webhooks w on w.endpoint_id = h.endpoint_id
- where h.human_id = %(human_id)s and h.role in ('owner', 'admin') and w.id = %(webhook_id)s;
 
 -- name: read_hosts
 -- Active endpoints that may have a webhook at all, and how many they have.

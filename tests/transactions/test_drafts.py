@@ -25,7 +25,7 @@ from app.transactions import drafts, once, pruning
 from app.transactions.pruning import Retention
 from tests.support.clock import Clock
 from tests.support.make import Make
-from tests.support.race import together
+from tests.support.race import all_returned, together
 
 DAY = 24 * 3600
 ANSWERS: dict[str, Json] = {
@@ -170,7 +170,7 @@ def test_twelve_confirmations_at_once_vend_one_endpoint(db: Database, make: Make
     ana = make.human()
     draft = draft_of(db, ana)
 
-    together(12, lambda _: confirm(db, ana, draft))
+    all_returned(together(12, lambda _: confirm(db, ana, draft)))
 
     assert make.value("select count(*) from endpoints") == 1
     assert once.look(db, ana, draft.id, once.VENDED).secrets is not None
@@ -273,9 +273,12 @@ def test_a_webhook_is_created_and_rotated_once_per_form(db: Database, make: Make
     lane = make.endpoint(ana)
     created, rotated = uuid4(), uuid4()
 
-    together(6, lambda _: once.create_webhook(db, ana, created, lane.slug, "github", "inbox"))
+    made_by = together(
+        6, lambda _: once.create_webhook(db, ana, created, lane.slug, "github", "inbox"))
+    all_returned(made_by)
     made = once.look(db, ana, created, once.WEBHOOK)
-    together(6, lambda _: once.rotate_webhook(db, ana, rotated, str(made.subject)))
+    all_returned(together(
+        6, lambda _: once.rotate_webhook(db, ana, rotated, str(made.subject))))
     again = once.look(db, ana, rotated, once.WEBHOOK)
 
     assert make.value("select count(*) from endpoint_webhooks") == 1

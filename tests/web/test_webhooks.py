@@ -376,6 +376,7 @@ def test_foreign_unknown_and_malformed_are_one_page_for_looks_and_acts(
     foreign, shared = make.webhook(make.endpoint()), make.webhook(make.endpoint(team=team))
     names = (foreign.id, shared.id, UNKNOWN, "x", "7")
 
+    assert "You have no webhook." in seat.get("/webhooks").text
     for act in ("", "/rotate", "/delete"):
         looks = [seat.get(f"/webhooks/{name}{act}") for name in names]
         assert one_404(looks), act
