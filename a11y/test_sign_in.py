@@ -36,6 +36,7 @@ def test_the_links_page_is_one_heading_and_one_button(visit: Start, site: Site) 
     expect(page.locator("main")).to_match_aria_snapshot("""
       - main:
         - /children: deep-equal
+        - status
         - heading "Sign in to Switchboard" [level=1]
         - paragraph: This link signs you in on this browser. It works once.
         - button "Sign in"
