@@ -65,7 +65,7 @@ def sign_in(db: Database, proven: Proven, enrollment: Enrollment) -> str:
 
 
 def _refresh(conn: Connection, proven: Proven) -> _Known | None:
-    return one(conn, SQL["update_known"], _params(proven), _Known)
+    return one(conn, SQL["mark_known"], _params(proven), _Known)
 
 
 def _enroll(conn: Connection, proven: Proven) -> _Known:

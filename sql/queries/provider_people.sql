@@ -1,6 +1,6 @@
 -- Humans who sign in through a provider.
 
--- name: update_known
+-- name: mark_known
 -- The pair of issuer and subject is the person; an email address never is (data.md, humans).
 -- A suspended person's row is left as it is.
 update humans
