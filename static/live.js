@@ -11,6 +11,7 @@
   const RETRY_MOST = 60000;
   const LOST_AFTER = 10000;
   const SEATS = 4;  // streams of one browser: two of its six connections stay free for pages
+  const SEEN_AFTER = 1500;
   const LETTERS = {
     admitted: "a", in_flight_full: "f", paused: "p", admission_unavailable: "u",
     window_exhausted: "w",
@@ -56,7 +57,20 @@
       if (release) return release;
     }
     onFull();
-    return take(`live-${Math.floor(jitter(SEATS))}`, {signal});
+    // The first place that comes free, whichever it is.
+    return new Promise((resolve, reject) => {
+      const others = new AbortController();
+      let isDone = false;
+      signal.addEventListener("abort", () => { others.abort(); reject(signal.reason); });
+      for (let number = 0; number < SEATS; number++) {
+        take(`live-${number}`, {signal: others.signal}).then((release) => {
+          if (isDone || signal.aborted) { release(); return; }
+          isDone = true;
+          others.abort();
+          resolve(release);
+        }, () => {});
+      }
+    });
   };
 
   // What htmx's extension takes for an EventSource. Its listeners stay while the connection below
@@ -172,7 +186,8 @@
       this.stopClock();
       if (this.source) this.source.close();
       this.source = null;
-      if (this.release) this.release();
+      // The server sees a closed connection a moment later; until then the place is taken.
+      if (this.release) setTimeout(this.release, SEEN_AFTER);
       this.release = null;
     }
 
@@ -406,6 +421,8 @@
   // Makes one element look like another and touches nothing that is the same already.
   const kind = (node) => node.nodeType === Node.ELEMENT_NODE
     ? `${node.localName} ${node.id} ${node.getAttribute("class") || ""}` : node.nodeName;
+  const partsOf = (node) => [...node.childNodes].filter((one) =>
+    one.nodeType === Node.ELEMENT_NODE || (one.data || "").trim());
   const morph = (there, fresh) => {
     if (there.nodeType !== Node.ELEMENT_NODE) {
       if (there.data !== fresh.data) there.data = fresh.data;
@@ -417,26 +434,19 @@
     for (const {name, value} of fresh.attributes) {
       if (there.getAttribute(name) !== value) there.setAttribute(name, value);
     }
-    let at = there.firstChild;
-    for (const wanted of [...fresh.childNodes]) {
+    const old = partsOf(there);
+    let at = 0;
+    for (const wanted of partsOf(fresh)) {
       let found = at;
-      while (found && kind(found) !== kind(wanted)) found = found.nextSibling;
-      if (!found) {
-        there.insertBefore(document.importNode(wanted, true), at);
+      while (found < old.length && kind(old[found]) !== kind(wanted)) found += 1;
+      if (found === old.length) {
+        there.insertBefore(document.importNode(wanted, true), old[at] || null);
         continue;
       }
-      while (at !== found) {
-        const next = at.nextSibling;
-        at.remove();
-        at = next;
-      }
-      morph(found, wanted);
-      at = found.nextSibling;
+      for (; at < found; at += 1) old[at].remove();
+      morph(old[at], wanted);
+      at += 1;
     }
-    while (at) {
-      const next = at.nextSibling;
-      at.remove();
-      at = next;
-    }
+    for (; at < old.length; at += 1) old[at].remove();
   };
 })();

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 
 from flask import request
 
-_GUNICORN = "gunicorn.socket"
+_SOCKETS = ("gunicorn.socket", "werkzeug.socket")
 # Linux tells a closed far end apart from waiting bytes; elsewhere the peek alone must do.
 _CLOSED = select.POLLHUP | select.POLLERR | select.POLLNVAL | getattr(select, "POLLRDHUP", 0)
 
@@ -67,6 +67,6 @@ def _peek(connection: socket.socket) -> bytes | None:
 
 
 def socket_of(environ: Mapping[str, object]) -> socket.socket | None:
-    """The client's connection, None under any server but gunicorn."""
-    found = environ.get(_GUNICORN)
+    """The client's connection, None under a server that does not show it."""
+    found = next((environ[name] for name in _SOCKETS if name in environ), None)
     return found if isinstance(found, socket.socket) else None

@@ -18,7 +18,7 @@ from app.web.stream_wants import Wants
 
 KEEP_ALIVE_EVERY = 15.0
 _LOOK = 0.5  # seconds between two looks at the client, and at whether the process stops
-_SESSION_EVERY = 5.0  # seconds between two looks at the session when nothing else is read
+_SESSION_EVERY = 3.0  # seconds between two looks at the session when nothing else is read
 _SPREAD = 1.0  # seconds over which the streams of a stopping process end
 
 log = logging.getLogger(__name__)
