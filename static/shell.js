@@ -24,6 +24,13 @@
   const flash = document.getElementById("flash");
   if (flash) say(flash.textContent);
 
+  // A redirect moves the focus to its fragment; a reload, after an act on this very page, does not.
+  const aim = document.querySelector(":target");
+  const [arrival] = performance.getEntriesByType("navigation");
+  if (aim && arrival && arrival.type === "reload" && document.activeElement === document.body) {
+    aim.focus();
+  }
+
   // An answer that is not shown in the page is told in words, so that no button seems dead.
   document.addEventListener("htmx:responseError", () =>
     say("Something went wrong on the server. Load the page again to see what was done."));

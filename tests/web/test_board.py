@@ -412,7 +412,7 @@ def test_cards_say_what_a_todo_is_and_offer_what_may_be_done(
             if "/todos/" in (each.get("action") or "")]
     assert acts == [("post", f"/todos/{older}/claim"), ("post", f"/todos/{newer}/claim"),
                     ("post", f"/todos/{dead}/retry")]
-    assert by_id(page, f"todo-{older}-discard").get("href") == f"/todos/{older}/discard"
+    assert by_id(page, f"todo-{older}-discard").get("href") == f"/todos/{older}/discard?from=%2F"
 
 
 def test_twenty_pending_cards_are_shown_and_the_rest_is_one_link_away(
