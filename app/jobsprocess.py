@@ -15,7 +15,7 @@ from app.settings import Settings
 from app.transactions.pruning import Retention
 from jobs import runner
 
-_POOL_SIZE = 7  # one per job, and one to spare
+_POOL_SIZE = 8  # one per job, and one to spare
 
 
 def main(argv: list[str]) -> int:

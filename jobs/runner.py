@@ -18,7 +18,7 @@ from app.db.direct import Connect, waits
 from app.db.listener import Listener
 from app.domain.errors import DomainError
 from app.transactions.pruning import Retention
-from jobs import expiry, reaper, reopen, requeue, retention
+from jobs import expiry, presence, reaper, reopen, requeue, retention
 from jobs.leader import Leader
 
 _log = logging.getLogger(__name__)
@@ -49,11 +49,13 @@ class Job:
 def jobs_of(db: Database, caps: Retention) -> tuple[Job, ...]:
     """Every job of this release, bound to its database."""
     prune = partial(retention.run_once, db, caps)
+    clocks = partial(presence.Timekeeper().run_once, db)
     return (
         Job(name="reaper", every=reaper.EVERY, run_once=partial(reaper.run_once, db)),
         Job(name="requeue", every=requeue.EVERY, run_once=partial(requeue.run_once, db)),
         Job(name="expiry", every=expiry.EVERY, run_once=partial(expiry.run_once, db)),
         Job(name="reopen", every=reopen.EVERY, run_once=partial(reopen.Reopener().run_once, db)),
+        Job(name="presence", every=presence.EVERY, run_once=clocks),
         Job(name="retention", every=retention.EVERY, run_once=prune, is_timed=False),
     )
 

@@ -26,15 +26,20 @@ def parse_lifetime(text: str, field: str = "lifetime") -> timedelta:
     At most ten years; "until revoked" is the absence of a lifetime, not a word of this grammar.
     (contract/identity.md, "Endpoint credential")
     """
-    shape = _SHAPE.fullmatch(text)
-    if shape is None:
+    lifetime = read_span(text)
+    if lifetime is None:
         raise InvalidArgument(
             "A lifetime is a number and m, h, d or w, such as 90m, 24h, 7d or 4w.", field=field
         )
-    lifetime = int(shape[1]) * _UNITS[shape[2]]
     if lifetime > LONGEST:
         raise InvalidArgument("A lifetime is at most 3650 days.", field=field)
     return lifetime
+
+
+def read_span(text: str) -> timedelta | None:
+    """`90m`, `8h`, `7d` or `4w` as a span of time; None for anything else."""
+    shape = _SHAPE.fullmatch(text)
+    return None if shape is None else int(shape[1]) * _UNITS[shape[2]]
 
 
 def check_default_lease(

@@ -52,7 +52,7 @@ def presence(facts: PresenceFacts, at: datetime) -> Presence:
     An override ends at `override_until` and at the first boundary of the shift after it was set,
     whichever comes first. A stored shift that is not understood any more counts as none.
     """
-    shift = None if facts.shift is None else stored_shift(facts.shift)
+    shift = understood(facts.shift)
     ends_at = _override_ends_at(facts, shift)
     if facts.presence_override is not None and (ends_at is None or at < ends_at):
         is_agent = facts.override_by == "agent"
@@ -74,7 +74,23 @@ def presence(facts: PresenceFacts, at: datetime) -> Presence:
 
 def is_in(facts: PresenceFacts, at: datetime) -> bool:
     """Whether a push may reach the endpoint at that instant."""
+    shift = understood(facts.shift)
+    if facts.presence_override is None:
+        return shift is None or shift.covers(at)
     return presence(facts, at).is_in
+
+
+def has_lapsed(facts: PresenceFacts, at: datetime) -> bool:
+    """Whether an override is stored that has come to its end."""
+    if facts.presence_override is None:
+        return False
+    ends_at = _override_ends_at(facts, understood(facts.shift))
+    return ends_at is not None and ends_at <= at
+
+
+def understood(shift: str | None) -> Shift | None:
+    """A stored shift; None when there is none, or it is not understood any more."""
+    return None if shift is None else stored_shift(shift)
 
 
 def _override_ends_at(facts: PresenceFacts, shift: Shift | None) -> datetime | None:

@@ -182,6 +182,10 @@ class Ringer:
             present = self._who()
             rows = bell_rows.take(self._db, self._name, present) if present else []
             if rows:
+                # A digest commits together with the presence it follows: what was known before
+                # may be older than the row, and would drop it.
+                self._look()
+                present = self._who()
                 rung = self.ring(self._loud(bell_rows.judge(self._db, rows, present), rows))
                 bell_rows.stamp(self._db, rung)
             if len(rows) < bell_rows.TAKE:

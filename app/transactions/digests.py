@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 from uuid import UUID
 
+import psycopg
+
 from app.db.database import Connection, Database, Rollback, jsonb, many, run
-from app.db.outbox import Backlog
+from app.db.outbox import Backlog, QueueBacklog
 from app.db.statements import load
 from app.domain.admission import Deferral
 from app.domain.bells import DigestReason
+from app.domain.errors import DomainError
 from app.reads import admission
+from app.transactions import reopening
 
 SQL = load("digests")
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,9 +43,15 @@ def owe(conn: Connection, endpoint_id: UUID, reason: DigestReason) -> Backlog | 
     backlog = Backlog(
         endpoint_id=endpoint_id,
         reason=reason,
-        pending=sum(each.pending for each in waiting),
-        queues=tuple(sorted(each.queue for each in waiting)),
-        oldest_pending_seconds=max(each.oldest_seconds for each in waiting),
+        waiting=tuple(
+            QueueBacklog(
+                queue_id=each.queue_id,
+                queue=each.queue,
+                pending=each.pending,
+                oldest_pending_seconds=each.oldest_seconds,
+            )
+            for each in waiting
+        ),
     )
     meta = jsonb({
         "pending": backlog.pending,
@@ -66,6 +79,22 @@ def owe_reconnect(db: Database, endpoint_id: UUID) -> bool:
     if backlog is not None:
         db.feed.endpoints(endpoint_id)
     return backlog is not None
+
+
+def mark_left_out(db: Database, endpoint_id: UUID) -> None:
+    """After the commit: the closed queues a digest left out owe a ring for when they open.
+
+    Never raises; the sweep makes up for it (push.md, "Admission gates every push").
+    """
+    try:
+        with db.reading() as conn:
+            found = many(conn, SQL["read_backlog"], {"endpoint_id": endpoint_id}, _Waiting)
+    except (psycopg.Error, DomainError) as fault:
+        log.warning("reopen_not_marked fault=%s", type(fault).__name__)
+        return
+    asked = [each.queue_id for each in found if each.has_policy]
+    if asked:
+        reopening.owe_if_closed(db, asked)
 
 
 def _admitted(conn: Connection, endpoint_id: UUID) -> list[_Waiting]:
