@@ -25,7 +25,7 @@
   if (flash) say(flash.textContent);
 
   // A redirect moves the focus to its fragment; a reload, after an act on this very page, does not.
-  const aim = document.querySelector(":target");
+  const aim = document.getElementById(location.hash.slice(1));
   const [arrival] = performance.getEntriesByType("navigation");
   if (aim && arrival && arrival.type === "reload" && document.activeElement === document.body) {
     aim.focus();

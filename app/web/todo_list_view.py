@@ -151,6 +151,8 @@ def _states(asked: Asked, counts: Mapping[State, int]) -> list[StateLink]:
 
 def _found(asked: Asked, listing: Listing) -> str:
     """`40 pending todos in inbox that match “invoice”`, counted exactly."""
+    if asked.faults:
+        return "No todos listed"
     words = [str(listing.total)]
     words += [asked.filters.state] if asked.filters.state else []
     words.append("todo" if listing.total == 1 else "todos")
@@ -158,7 +160,7 @@ def _found(asked: Asked, listing: Listing) -> str:
         only = listing.chosen[0] if len(listing.chosen) == 1 else None
         words.append(f"in {asked.filters.queue if only is None else _name(only)}")
     if asked.filters.text:
-        words.append(f"with “{asked.filters.text}”")
+        words += ["with", f"“{asked.filters.text}”"]
     return " ".join(words)
 
 

@@ -21,9 +21,9 @@ select (select count(*)
 select h.may_configure, e.slug as endpoint, coalesce(r.n, 0) as repeats, clock() as now,
        coalesce(e.state = 'active' and (e.expires_at is null or e.expires_at > (select clock())),
                 true) as is_alive,
-       case when d.owner like 'op:%%'
+       case when left(d.owner, 3) = 'op:'
             then (select p.display_name from humans p where p.id::text = substr(d.owner, 4))
-            when d.owner like 'agent:%%'
+            when left(d.owner, 6) = 'agent:'
             then (select a.name from agents a where a.id::text = substr(d.owner, 7))
         end as owner_name
   from todos d
