@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import secrets
 import uuid
 
@@ -12,6 +13,7 @@ from app.domain.tokens import ENDPOINT_PREFIX, OPERATOR_PREFIX
 
 _TAIL_ALPHABET = "abcdefghijkmnpqrstuvwxyz23456789"
 _TAIL_LENGTH = 4
+_CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
 
 def endpoint_credential() -> str:
@@ -37,6 +39,20 @@ def ingest_token() -> str:
 def signing_secret() -> str:
     """32 random bytes in hex. The HMAC key is this text as the sender sees it, in ASCII bytes."""
     return secrets.token_hex(32)
+
+
+def hook_secret() -> str:
+    """`whsec_` and 32 random bytes in padded standard base64: the key of a notify hook.
+
+    By the Standard Webhooks rules, and never the inbound secret: there the text itself is the key.
+    """
+    return "whsec_" + base64.b64encode(secrets.token_bytes(32)).decode()
+
+
+def message_id() -> str:
+    """`msg_` and a fresh ULID: a uuid7's 128 bits in Crockford's base32 are one."""
+    number = uuid_utils.uuid7().int
+    return "msg_" + "".join(_CROCKFORD[number >> 5 * digit & 31] for digit in range(25, -1, -1))
 
 
 def slug(head: str) -> str:

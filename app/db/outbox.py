@@ -17,14 +17,37 @@ class Ready:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class QueueBacklog:
+    """What waits in one queue, by its display name; the age is in seconds."""
+
+    queue_id: int
+    queue: str
+    pending: int
+    oldest_pending_seconds: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Backlog:
-    """An endpoint came in and work waits; `reason` is a digest reason. Ages in seconds."""
+    """An endpoint came in and work waits, queue by queue; `reason` is a digest reason."""
 
     endpoint_id: UUID
     reason: str
-    pending: int
-    queues: tuple[str, ...]
-    oldest_pending_seconds: int
+    waiting: tuple[QueueBacklog, ...]
+
+    @property
+    def pending(self) -> int:
+        """How many todos wait in all of them."""
+        return sum(each.pending for each in self.waiting)
+
+    @property
+    def queues(self) -> tuple[str, ...]:
+        """The queues' names in order."""
+        return tuple(sorted(each.queue for each in self.waiting))
+
+    @property
+    def oldest_pending_seconds(self) -> int:
+        """The age of the oldest todo of all."""
+        return max((each.oldest_pending_seconds for each in self.waiting), default=0)
 
 
 class Outbox(Protocol):
