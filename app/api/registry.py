@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.api import verbs_admission, verbs_drain, verbs_self, verbs_webhook
+from app.api import verbs_admission, verbs_drain, verbs_notify, verbs_self, verbs_webhook
 from app.api.verb import Verb
 from app.domain import callers
 from app.domain.callers import Endpoint
@@ -15,6 +15,7 @@ VERBS: dict[str, Verb] = {
         *verbs_drain.VERBS,
         *verbs_admission.VERBS,
         *verbs_webhook.VERBS,
+        *verbs_notify.VERBS,
         *verbs_self.VERBS,
     )
 }

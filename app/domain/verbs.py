@@ -18,6 +18,7 @@ DRAIN = (
 )
 WEBHOOK = ("create_webhook", "list_webhooks", "rotate_webhook", "delete_webhook")
 LEASE = ("get_default_lease", "set_default_lease")
+NOTIFY = ("create_notify_hook", "list_notify_hooks", "rotate_notify_hook", "delete_notify_hook")
 # In no default, preset or basics grant: with these an agent changes its own budget (REQ-10).
 ADMISSION = ("set_admission_policy", "clear_admission_policy")
 
@@ -25,11 +26,13 @@ FAMILIES: dict[str, tuple[str, ...]] = {
     "drain": DRAIN,
     "webhook": WEBHOOK,
     "lease": LEASE,
+    "notify": NOTIFY,
     "admission": ADMISSION,
 }
 BASICS: tuple[str, ...] = DRAIN + WEBHOOK + LEASE
-GRANTABLE: tuple[str, ...] = BASICS + ADMISSION
-"""Every verb a grant may name; `whoami` is never granted and never withheld (agent-api.md)."""
+GRANTABLE: tuple[str, ...] = BASICS + NOTIFY + ADMISSION
+"""Every verb a grant may name; `whoami` and those of presence are never granted and never withheld
+(agent-api.md)."""
 
 
 def check_verbs(verbs: Sequence[str], field: str = "verbs") -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from app.db.database import Database
 from app.db.listener import Listener
 from app.domain.callers import Endpoint, Human
 from app.domain.errors import Unauthenticated
+from app.domain.hooks import HookRules
 from app.edge.broadcast import Recent
 from app.edge.limits import TokenBuckets
 from app.edge.ringer import Ringer
@@ -44,7 +45,7 @@ class EdgeConfig:
 
     `base_url` has no trailing slash; `trusted_proxies` are addresses or networks; `agent_rate`
     is (requests per second, burst); `is_loopback` says the server is bound to loopback only;
-    `oidc` is None when nobody signs in through a provider.
+    `oidc` is None when nobody signs in through a provider; `hooks` is what may be called.
     """
 
     base_url: str
@@ -54,6 +55,7 @@ class EdgeConfig:
     oidc: OidcConfig | None = None
     is_loopback: bool = False
     attempt_summary_from_result: bool = False
+    hooks: HookRules = field(default_factory=HookRules)
 
     @property
     def is_https(self) -> bool:

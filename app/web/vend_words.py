@@ -17,6 +17,7 @@ _FAMILIES = {
     "drain": "Work on todos",
     "webhook": "Manage its webhooks",
     "lease": "Default lease",
+    "notify": "Be called when work is ready",
 }
 _VERBS = {
     "list_todos": "see the todos of its queues",
@@ -33,6 +34,10 @@ _VERBS = {
     "delete_webhook": "delete a webhook",
     "get_default_lease": "read its default lease",
     "set_default_lease": "change its default lease",
+    "create_notify_hook": "register a URL that is called when work is ready",
+    "list_notify_hooks": "see its notify hooks and their health",
+    "rotate_notify_hook": "replace a notify hook's secret and enable it again",
+    "delete_notify_hook": "delete a notify hook",
     "set_admission_policy": "create or change the budget of its queues",
     "clear_admission_policy": "remove the budget of its queues",
 }
