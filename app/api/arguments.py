@@ -68,7 +68,7 @@ def parse(model: type[A], raw: Mapping[str, Json]) -> A:
     Unknown keys are refused before any value is judged (README.md, "Conventions").
     """
     given = dict(raw)
-    allow(given, *model.model_fields)
+    allow(given, *_properties(model))
     try:
         return model.model_validate(given)
     except ValidationError as error:
@@ -94,7 +94,9 @@ def input_schema(model: type[Arguments]) -> dict[str, Json]:
     properties: dict[str, Json] = {
         name: _said(part) for name, part in _properties(model).items()
     }
-    required = [name for name, field in model.model_fields.items() if field.is_required()]
+    required = [
+        field.alias or name for name, field in model.model_fields.items() if field.is_required()
+    ]
     return {
         "type": "object",
         "properties": properties,

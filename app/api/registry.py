@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from app.api import verbs_admission, verbs_drain, verbs_notify, verbs_self, verbs_webhook
+from app.api import (
+    verbs_admission,
+    verbs_drain,
+    verbs_notify,
+    verbs_presence,
+    verbs_self,
+    verbs_webhook,
+)
 from app.api.verb import Verb
 from app.domain import callers
 from app.domain.callers import Endpoint
 from app.domain.errors import NotFound
 
-# The presence verbs and whoami's `presence` come with the presence they speak of.
 VERBS: dict[str, Verb] = {
     each.name: each
     for each in (
@@ -17,6 +23,7 @@ VERBS: dict[str, Verb] = {
         *verbs_webhook.VERBS,
         *verbs_notify.VERBS,
         *verbs_self.VERBS,
+        *verbs_presence.VERBS,
     )
 }
 

@@ -17,6 +17,7 @@ from app.domain.todos import (
     lease_seconds,
 )
 from app.domain.values import Json, rfc3339, rfc3339_or_none
+from app.reads.presence import Standing
 from app.reads.todos import TodoDetail
 from app.reads.webhooks import WebhookListing, WebhookRow
 from app.transactions.claims import Claimed, NothingClaimed
@@ -105,11 +106,8 @@ def claimed_next(answer: Claimed | NothingClaimed) -> Body:
     return body | _opened(answer)
 
 
-def whoami(endpoint: Endpoint, queues: Sequence[str]) -> Body:
-    """Who the caller is. Whoever can ask is active: a revoked credential opens nothing.
-
-    `presence` joins the answer with presence itself; until then there is nothing true to say.
-    """
+def whoami(endpoint: Endpoint, queues: Sequence[str], *, is_in: bool) -> Body:
+    """Who the caller is. Whoever can ask is active: a revoked credential opens nothing."""
     own = endpoint.default_lease_ttl_seconds
     return {
         "endpoint_id": str(endpoint.id),
@@ -121,6 +119,19 @@ def whoami(endpoint: Endpoint, queues: Sequence[str]) -> Body:
         "expires_at": rfc3339_or_none(endpoint.expires_at),
         "default_lease_ttl_seconds": own,
         "effective_lease_ttl_seconds": lease_seconds(None, own),
+        "presence": "in" if is_in else "out",
+    }
+
+
+def presence(standing: Standing) -> Body:
+    """Whether an endpoint is in, by what, until when, and the plain count of what waits (R24)."""
+    now = standing.presence
+    return {
+        "presence": now.word,
+        "source": str(now.source),
+        "until": rfc3339_or_none(now.until),
+        "shift": now.shift,
+        "pending": standing.pending,
     }
 
 

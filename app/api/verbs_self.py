@@ -8,7 +8,7 @@ from app.api import shapes
 from app.api.arguments import Arguments
 from app.api.verb import Body, Call, verb
 from app.edge.deps import database
-from app.reads import reach
+from app.reads import presence, reach
 from app.transactions import endpoints
 
 
@@ -21,7 +21,9 @@ class SetDefaultLease(Arguments):
 
 
 def _whoami(call: Call, asked: Arguments) -> Body:
-    return shapes.whoami(call.endpoint, reach.queues_of(database(), call.endpoint))
+    queues = reach.queues_of(database(), call.endpoint)
+    is_in = presence.is_in(database(), call.endpoint)
+    return shapes.whoami(call.endpoint, queues, is_in=is_in)
 
 
 def _get_default_lease(call: Call, asked: Arguments) -> Body:

@@ -10,7 +10,7 @@ from app.domain.errors import Forbidden
 
 # A grant of one verb carries another that reads the same thing (agent-api.md, "Grants").
 IMPLIED = {"get_todo": ("list_todos",), "admission_status": ("claim", "claim_next")}
-ALWAYS_GRANTED = frozenset({"whoami"})
+ALWAYS_GRANTED = frozenset({"clock_in", "clock_out", "presence", "whoami"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

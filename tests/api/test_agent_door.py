@@ -9,6 +9,7 @@ from flask import Flask
 from jsonschema import Draft202012Validator
 
 from app.api import registry
+from app.domain.callers import ALWAYS_GRANTED
 from app.domain.verbs import GRANTABLE
 from tests.api.asking import Agent, agent_of, answer
 from tests.support.make import Make
@@ -22,10 +23,10 @@ def agent(app: Flask, make: Make) -> Agent:
 
 
 def test_the_registry_holds_every_verb_a_grant_may_name_and_what_comes_with_it() -> None:
-    assert set(registry.VERBS) == {*GRANTABLE, "admission_status", "whoami"}
+    assert set(registry.VERBS) == {*GRANTABLE, "admission_status", *ALWAYS_GRANTED}
     assert {name for name, verb in registry.VERBS.items() if verb.read_only} == {
         "list_todos", "get_todo", "admission_status", "whoami", "get_default_lease",
-        "list_webhooks",
+        "list_webhooks", "list_notify_hooks", "presence",
     }
 
 
@@ -35,7 +36,8 @@ def test_verbs_lists_exactly_what_the_grant_allows(app: Flask, make: Make) -> No
     listed = narrow.get("verbs").body["verbs"]
 
     assert [verb["name"] for verb in listed] == [
-        "list_todos", "get_todo", "claim", "admission_status", "whoami",
+        "list_todos", "get_todo", "claim", "admission_status", "whoami", "clock_in", "clock_out",
+        "presence",
     ]
     for verb in listed:
         assert set(verb) == {"name", "description", "read_only", "input_schema"}
@@ -98,8 +100,8 @@ def test_a_revoked_or_expired_credential_is_refused_at_once(app: Flask, make: Ma
 
 
 @pytest.mark.parametrize("name", [
-    "no_such_verb", "stream/", "verbs/", "claim/", "a/b", "%00", "cl%00aim", "create_notify_hook",
-    "clock_in",
+    "no_such_verb", "stream/", "verbs/", "claim/", "a/b", "%00", "cl%00aim", "notify_hook",
+    "clock_on",
 ])
 @pytest.mark.parametrize("method", ["GET", "POST", "PUT"])
 def test_an_unknown_verb_is_404_whatever_the_method(agent: Agent, name: str, method: str) -> None:

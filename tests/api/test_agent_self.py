@@ -20,7 +20,7 @@ def test_whoami_says_who_the_credential_is(app: Flask, make: Make) -> None:
         "endpoint_id": str(endpoint.id), "slug": endpoint.slug, "agent_name": endpoint.agent_name,
         "state": "active", "queues": ["b", "a"], "verbs": ["list_todos", "claim_next"],
         "expires_at": ends.strftime("%Y-%m-%dT%H:%M:%SZ"),
-        "default_lease_ttl_seconds": 600, "effective_lease_ttl_seconds": 600,
+        "default_lease_ttl_seconds": 600, "effective_lease_ttl_seconds": 600, "presence": "in",
     }
 
 

@@ -22,7 +22,8 @@ HOLE = re.compile(r"<[^>]+>")
 TAKEN = (
     (), ("name", "queues", "verbs", "lifetime", "webhook_source_type"), ("name",), ("name", "team"),
     ("title", "queue", "kind", "payload", "key"), ("title", "key"), ("source_type", "target_queue"),
-    ("endpoint",), ("default_lease_ttl_seconds",), ("result", "summary", "artifact"),
+    ("endpoint",), ("default_lease_ttl_seconds",), ("presence", "until"),
+    ("shift",), ("result", "summary", "artifact"),
 )
 LIKELY: dict[str, SearchStrategy[object]] = {
     "queues": st.sampled_from([["inbox"], ["inbox", "lane"], [], ["a", "a"], ["team:crew/shared"]]),
@@ -32,6 +33,9 @@ LIKELY: dict[str, SearchStrategy[object]] = {
     "source_type": st.sampled_from(["github", "slack", "x"]),
     "target_queue": st.sampled_from(["inbox", "lane", "team:crew/shared"]),
     "team": st.sampled_from(["crew", "other"]),
+    "presence": st.sampled_from(["in", "out", "away"]),
+    "until": st.sampled_from(["2199-01-01T00:00:00Z", "9999-12-31T23:59:59-23:59", "1h"]),
+    "shift": st.sampled_from(["Mon-Fri 09:00-17:00", "TZ=Europe/Berlin 22:00-06:00", "", None]),
     "default_lease_ttl_seconds": st.sampled_from([60, 59, 86_400, None]),
     "queue": st.sampled_from(["inbox", "lane"]),
     "artifact": st.sampled_from(["https://example.org/x", "x"]),

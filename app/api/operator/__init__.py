@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from app.api.operator import admission, agents, endpoints, events, me, todos, webhooks
+from app.api.operator import admission, agents, endpoints, events, me, presence, todos, webhooks
 from app.api.operator.door import bp
 
-__all__ = ["admission", "agents", "bp", "endpoints", "events", "me", "todos", "webhooks"]
+__all__ = [
+    "admission", "agents", "bp", "endpoints", "events", "me", "presence", "todos", "webhooks",
+]  # fmt: skip
