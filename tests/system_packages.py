@@ -40,6 +40,11 @@ PACKAGES = (
         programs=("faketime",),
     ),
     SystemPackage(
+        name="prometheus",
+        purpose="its promtool checks the metrics page, the alert rules and their tests",
+        programs=("promtool",),
+    ),
+    SystemPackage(
         name="orca",
         purpose="the screen reader whose words are checked",
         programs=("orca",),
