@@ -17,6 +17,7 @@ from app.cli import (
     endpoint,
     event,
     login,
+    presence,
     serve,
     todo,
     verify,
@@ -51,6 +52,9 @@ for command in (
     budget.queue, demo.demo,
 ):  # fmt: skip
     switchboard.add_command(command)
+
+for command in presence.COMMANDS:
+    endpoint.endpoint.add_command(command)
 
 budget.budget.add_command(verify.verify)
 switchboard.add_command(endpoint.vend, "vend")

@@ -159,6 +159,9 @@ def test_every_list_of_the_product_prints(
         ("webhook", "routes", hook["webhook_id"]), ("event", "list"),
         ("event", "show", str(event["id"])),
         ("endpoint", "edit", vended["slug"], "--default-lease", "90"),
+        ("endpoint", "shift", vended["slug"], "TZ=Europe/Berlin Mon-Fri 09:00-17:00"),
+        ("endpoint", "clock-out", vended["slug"], "--until", "2999-01-01T00:00:00Z"),
+        ("endpoint", "presence", vended["slug"]), ("endpoint", "clock-in", vended["slug"]),
         ("webhook", "rotate", hook["webhook_id"]), ("webhook", "delete", hook["webhook_id"]),
         ("endpoint", "revoke", vended["slug"], "-y"), ("logout",),
     ):  # fmt: skip
