@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator
+from uuid import UUID
 
 from flask import Blueprint, Response, abort, request
 from flask.typing import ResponseReturnValue
@@ -43,13 +44,12 @@ def open_stream() -> ResponseReturnValue:
         raise RateLimited(
             "Too many streams wait here already; try again in a minute.", retry_after=BUSY_SECONDS
         )
-    stream, is_first = shared.ringer.open(caller.id)
     try:
-        retry_ms = instance.sse_retry_ms(shared.database)
-        _attach(stream, is_first=is_first)
+        stream, retry_ms = _opened(caller.id)
     except BaseException:
-        _leave(seat, stream)
+        seat.leave()
         raise
+    client.bound_sends(request.environ)
     gone = client.watcher(request.environ)
     response = Response(_frames(seat, stream, retry_ms, gone), mimetype="text/event-stream")
     response.headers["Cache-Control"] = "no-store"
@@ -57,6 +57,19 @@ def open_stream() -> ResponseReturnValue:
     # The server closes a response that was never begun, too: the seat is given back either way.
     response.call_on_close(lambda: _leave(seat, stream))
     return response
+
+
+def _opened(endpoint_id: UUID) -> tuple[Stream, int]:
+    """A stream with its attach ring in it, and how long its client waits after losing it."""
+    shared = state()
+    stream, is_first = shared.ringer.open(endpoint_id)
+    try:
+        retry_ms = instance.sse_retry_ms(shared.database)
+        _attach(stream, is_first=is_first)
+    except BaseException:
+        stream.leave()
+        raise
+    return stream, retry_ms
 
 
 def _attach(stream: Stream, *, is_first: bool) -> None:

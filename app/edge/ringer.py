@@ -17,16 +17,15 @@ from uuid import UUID
 from app.db.changes import Change
 from app.db.database import Database
 from app.db.listener import Listener
-from app.domain.bells import Bell, Kind
+from app.domain.bells import Bell, Hush
 from app.domain.errors import DomainError
-from app.transactions import bell_rounds, bell_rows
-from app.transactions.bell_rows import Ring
+from app.transactions import bell_rounds, bell_rows, bell_stamps
+from app.transactions.bell_rows import Ring, Row
 
 BUFFER = 16
 LOOK = 5.0  # seconds between two looks without a notice: presence by the clock, lost notices
 HEARTBEAT = 30.0
-_SILENCE = 60.0  # seconds a todo stays silent after a ring of this process
-_REMEMBERED = 10_000
+_KEPT = 60.0  # seconds rows are kept that could not be judged: then they are void
 
 _log = logging.getLogger(__name__)
 
@@ -39,16 +38,18 @@ class Stream:
         self.endpoint_id = endpoint_id
         self._forget = forget
         self.rung_at = float("-inf")
+        self._lock = threading.Lock()
         self._bells: queue.Queue[Bell | None] = queue.Queue(BUFFER + 1)
         self._closed = threading.Event()
 
     def offer(self, bell: Bell) -> bool:
         """Take a bell for writing; False when 16 wait already, or the stream is closed."""
-        if self._closed.is_set() or self._bells.qsize() >= BUFFER:
-            return False
-        self._bells.put_nowait(bell)
-        self.rung_at = time.monotonic()
-        return True
+        with self._lock:
+            if self._closed.is_set() or self._bells.qsize() >= BUFFER:
+                return False
+            self._bells.put_nowait(bell)
+            self.rung_at = time.monotonic()
+            return True
 
     def wait(self, seconds: float) -> Bell | None:
         """The next bell, None after `seconds` without one or at the end."""
@@ -59,11 +60,10 @@ class Stream:
 
     def close(self) -> None:
         """End it; its request sees that at once."""
-        self._closed.set()
-        try:
-            self._bells.put_nowait(None)
-        except queue.Full:
-            return  # it has bells to wake up for
+        with self._lock:
+            if not self._closed.is_set():
+                self._closed.set()
+                self._bells.put_nowait(None)  # there is room: offer leaves one place free
 
     def leave(self) -> None:
         """The request is over: nothing more is written here. Leaving twice is harmless."""
@@ -87,7 +87,9 @@ class Ringer:
         self._lock = threading.Lock()
         self._streams: dict[UUID, list[Stream]] = {}
         self._present: dict[UUID, bool] = {}
-        self._silent: dict[str, float] = {}
+        self._hush = Hush()
+        self._taken: list[Row] = []
+        self._taken_at = 0.0
         self._wake = threading.Event()
         self._stopping = threading.Event()
         self._presence_is_old = threading.Event()
@@ -95,9 +97,15 @@ class Ringer:
         self._unsubscribe: Callable[[], None] = _nothing
 
     def open(self, endpoint_id: UUID) -> tuple[Stream, bool]:
-        """Register a stream; the second is True when it is the endpoint's first here."""
+        """Register a stream; the second is True when it is the endpoint's first here.
+
+        In a process that stops the stream is closed already.
+        """
         stream = Stream(endpoint_id, self._leave)
         with self._lock:
+            if self._stopping.is_set():
+                stream.close()
+                return stream, False
             streams = self._streams.setdefault(endpoint_id, [])
             streams.append(stream)
             if self._thread is None:
@@ -118,7 +126,8 @@ class Ringer:
 
     def close(self) -> None:
         """End every stream and the thread."""
-        self._stopping.set()
+        with self._lock:
+            self._stopping.set()
         self._wake.set()
         self._unsubscribe()
         for stream in self._all():
@@ -156,9 +165,11 @@ class Ringer:
                     beats_at = time.monotonic() + HEARTBEAT
                     self._beat()
             except DomainError as fault:
+                self._presence_is_old.set()
                 _log.warning("doorbells_not_delivered fault=%s", type(fault).__name__)
             except Exception:
                 # A mistake of ours must not silence this process for good.
+                self._taken = []
                 _log.exception("doorbells failed")
 
     def _look(self) -> None:
@@ -180,37 +191,30 @@ class Ringer:
     def _deliver(self) -> None:
         while not self._stopping.is_set():
             present = self._who()
-            rows = bell_rows.take(self._db, self._name, present) if present else []
+            if not present:
+                return
+            rows = self._take(present)
             if rows:
-                # A digest commits together with the presence it follows: what was known before
-                # may be older than the row, and would drop it.
-                self._look()
-                present = self._who()
-                rung = self.ring(self._loud(bell_rows.judge(self._db, rows, present), rows))
-                bell_rows.stamp(self._db, rung)
+                rings = bell_rows.judge(self._db, rows, present, self._hush)
+                self.ring(bell_stamps.stamp(self._db, rings))
+            self._taken = []
             if len(rows) < bell_rows.TAKE:
                 return
+
+    def _take(self, present: dict[UUID, bool]) -> list[Row]:
+        """The rows of this turn, with those an outage kept from being judged in the last one."""
+        if time.monotonic() - self._taken_at > _KEPT:
+            self._taken = []
+        kept = self._taken
+        self._taken = kept + bell_rows.take(self._db, self._name, present)
+        if not kept:
+            self._taken_at = time.monotonic()
+        return self._taken
 
     def _beat(self) -> None:
         present = [endpoint_id for endpoint_id, is_in in self._who().items() if is_in]
         if present:
             self.ring(bell_rounds.heartbeat(self._db, present))
-
-    def _loud(self, rings: list[Ring], rows: list[bell_rows.Row]) -> list[Ring]:
-        """Without those whose todo this process rang within the last minute.
-
-        A reopen bell ignores that silence and starts it anew; it stamps no todo, so only memory
-        knows of it (R63).
-        """
-        cleared = {row.todo_id for row in rows if bell_rows.clears_silence(row)}
-        now = time.monotonic()
-        return [
-            ring
-            for ring in rings
-            if ring.kind is not Kind.TODO
-            or ring.todo_id in cleared
-            or self._silent.get(ring.todo_id or "", now) <= now
-        ]
 
     def _who(self) -> dict[UUID, bool]:
         with self._lock:
@@ -225,17 +229,11 @@ class Ringer:
             streams = [s for each in ring.endpoint_ids for s in self._streams.get(each, [])]
         for stream in sorted(streams, key=lambda each: each.rung_at):
             if stream.offer(ring.bell):
-                self._remember(ring)
+                if ring.todo_id is not None:
+                    self._hush.begin(ring.todo_id, ring.at)
                 return True
         _log.info("doorbell_dropped kind=%s", ring.kind)
         return False
-
-    def _remember(self, ring: Ring) -> None:
-        if ring.todo_id is None:
-            return
-        if len(self._silent) >= _REMEMBERED:
-            self._silent.clear()
-        self._silent[ring.todo_id] = time.monotonic() + _SILENCE
 
 
 def _nothing() -> None:

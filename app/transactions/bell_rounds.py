@@ -13,7 +13,7 @@ from app.db.statements import load
 from app.domain.admission import Deferral
 from app.domain.bells import Kind
 from app.reads import admission
-from app.transactions import bell_rows, reopening
+from app.transactions import bell_rows, bell_stamps, reopening
 from app.transactions.bell_rows import Ring
 
 SQL = load("bell_rounds")
@@ -60,6 +60,7 @@ def _round(
             asked = {**params, "queue_ids": admitted, "limit": MOST}
             rung = many(conn, mark, asked, _Rung)
         todos = bell_rows.read_todos(conn, [each.id for each in rung])
+        at = db.now(conn)
     for queue_id, deferral in closed.items():
         reopening.owe(db, queue_id, deferral.reason)
     rings = [
@@ -67,12 +68,15 @@ def _round(
             kind=Kind.TODO,
             bell=todos[each.id].bell,
             endpoint_ids=(each.endpoint_id,),
+            at=at,
             todo_id=each.id,
             queue_ids=(todos[each.id].queue_id,),
+            has_policy=todos[each.id].has_policy,
         )
         for each in rung
         if each.id in todos
     ]
+    bell_stamps.tell_skipped(db, rings)
     return sorted(rings, key=lambda ring: ring.todo_id or "")
 
 

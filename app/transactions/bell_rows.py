@@ -1,4 +1,4 @@
-"""Doorbell rows: one process takes each, judges it again, and stamps what it rang (push.md)."""
+"""Doorbell rows: one process takes each and judges it again before it rings (push.md)."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from app.db.database import Connection, Database, many, run, value
+from app.db.database import Connection, Database, many, value
 from app.db.statements import load
 from app.domain.admission import Deferral
-from app.domain.bells import Bell, DigestReason, Kind, digest_bell, todo_bell
+from app.domain.bells import Bell, DigestReason, Hush, Kind, digest_bell, todo_bell
 from app.domain.values import Json
 from app.reads import admission
 from app.transactions import reopening, ringing
@@ -19,6 +19,8 @@ from app.transactions.reopening import Recipient
 SQL = load("bell_rows")
 
 TAKE = 50
+
+_REASONS = frozenset(reason.value for reason in DigestReason)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,18 +37,24 @@ class Row:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ring:
-    """A bell that may be written now, to one of `endpoint_ids`, and what to stamp for it."""
+    """A bell that may be written, to one of `endpoint_ids`, what to stamp for it, and when judged.
+
+    `clears` rings although its todo rang within the last minute.
+    """
 
     kind: Kind
     bell: Bell
     endpoint_ids: tuple[UUID, ...]
+    at: datetime
     todo_id: str | None = None
     queue_ids: tuple[int, ...] = ()
+    has_policy: bool = False
+    clears: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RingingTodo:
-    """What a bell says of its todo; `is_silent`: it rang within the last minute."""
+    """What a bell says of its todo."""
 
     id: str
     queue_id: int
@@ -55,7 +63,6 @@ class RingingTodo:
     title: str
     kind: str | None
     source: str | None
-    is_silent: bool
 
     @property
     def bell(self) -> Bell:
@@ -98,45 +105,32 @@ def take(
     return sorted(taken, key=lambda row: row.id)
 
 
-def judge(db: Database, rows: Sequence[Row], present: Mapping[UUID, bool]) -> list[Ring]:
+def judge(
+    db: Database, rows: Sequence[Row], present: Mapping[UUID, bool], hush: Hush
+) -> list[Ring]:
     """What of the taken rows may ring now: endpoint in, queue admitted, todo pending still.
 
-    A reopen row is not tied to its todo: the oldest eligible one rings. Raises Unavailable.
+    A reopen row is not tied to its todo: the oldest eligible one rings. Each todo at most once,
+    but for reopen rows. Raises Unavailable.
     """
     with db.reading() as conn:
         todo_ids = _rung_todos(conn, rows)
         todos = read_todos(conn, [each for each in todo_ids.values() if each])
         closed = _closed(conn, todos.values())
         drains = _drains(conn, rows, present)
-    rings = []
+        at = db.now(conn)
+    rings: list[Ring] = []
     for row in rows:
         if row.kind == Kind.DIGEST:
-            rings += _digest(row, present)
+            rings += _digest(row, present, at)
             continue
         todo = todos.get(todo_ids.get(row.id) or "")
-        if todo is None or todo.queue_id in closed:
-            continue
-        if row.kind == Kind.TODO and todo.is_silent and not clears_silence(row):
+        if todo is None or todo.queue_id in closed or _is_silent(row, todo, rings, hush, at):
             continue
         targets = _targets(row, present, drains)
         if targets:
-            rings.append(_ring(row, todo, targets))
+            rings.append(_ring(row, todo, targets, at))
     return rings
-
-
-def stamp(db: Database, rung: Iterable[Ring]) -> None:
-    """After they were written: what pushes the heartbeat back, in one statement per kind."""
-    todos = [each.todo_id for each in rung if each.kind is Kind.TODO]
-    queues = [q for each in rung if each.kind is Kind.REOPEN for q in each.queue_ids]
-    digests = [each for each in rung if each.kind is Kind.DIGEST]
-    with db.reading() as conn:
-        if todos:
-            run(conn, SQL["mark_rung"], {"ids": todos})
-        if queues:
-            run(conn, SQL["mark_reopen_rung"], {"queue_ids": sorted(set(queues))})
-        for each in digests:
-            params = {"endpoint_id": each.endpoint_ids[0], "queue_ids": list(each.queue_ids)}
-            run(conn, SQL["mark_digest_rung"], params)
 
 
 def read_todos(conn: Connection, todo_ids: Sequence[str]) -> dict[str, RingingTodo]:
@@ -189,17 +183,33 @@ def _targets(
     )
 
 
-def _ring(row: Row, todo: RingingTodo, targets: tuple[UUID, ...]) -> Ring:
+def _is_silent(
+    row: Row, todo: RingingTodo, rings: Sequence[Ring], hush: Hush, at: datetime
+) -> bool:
+    """Whether the todo rang already, in this batch or within a minute at this process.
+
+    A reopen bell ignores that; so does a retry, but for its own batch (push.md, "Delivery").
+    """
+    if row.kind == Kind.REOPEN:
+        return False
+    rings_now = any(each.todo_id == todo.id for each in rings)
+    return rings_now or not (_clears(row) or hush.is_over(todo.id, at))
+
+
+def _ring(row: Row, todo: RingingTodo, targets: tuple[UUID, ...], at: datetime) -> Ring:
     return Ring(
         kind=Kind(row.kind),
         bell=todo.bell,
         endpoint_ids=targets,
+        at=at,
         todo_id=todo.id,
         queue_ids=(todo.queue_id,),
+        has_policy=todo.has_policy,
+        clears=_clears(row),
     )
 
 
-def _digest(row: Row, present: Mapping[UUID, bool]) -> list[Ring]:
+def _digest(row: Row, present: Mapping[UUID, bool], at: datetime) -> list[Ring]:
     if row.endpoint_id is None or not present.get(row.endpoint_id):
         return []
     match row.meta:
@@ -209,7 +219,7 @@ def _digest(row: Row, present: Mapping[UUID, bool]) -> list[Ring]:
             "queue_ids": list(queue_ids),
             "oldest_seconds": int(oldest),
             "reason": str(reason),
-        }:
+        } if reason in _REASONS:
             bell = digest_bell(
                 pending=pending,
                 queues=[str(queue) for queue in queues],
@@ -217,12 +227,10 @@ def _digest(row: Row, present: Mapping[UUID, bool]) -> list[Ring]:
                 reason=DigestReason(reason),
             )
             ids = tuple(each for each in queue_ids if isinstance(each, int))
-            return [
-                Ring(kind=Kind.DIGEST, bell=bell, endpoint_ids=(row.endpoint_id,), queue_ids=ids)
-            ]
+            to = (row.endpoint_id,)
+            return [Ring(kind=Kind.DIGEST, bell=bell, endpoint_ids=to, at=at, queue_ids=ids)]
     return []
 
 
-def clears_silence(row: Row) -> bool:
-    """Whether the bell rings although its todo rang within the last minute."""
+def _clears(row: Row) -> bool:
     return isinstance(row.meta, dict) and row.meta.get(ringing.CLEARS) is True

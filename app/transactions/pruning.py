@@ -41,6 +41,7 @@ class Pruned:
     credentials: int
     windows: int = 0
     faults: int = 0
+    doorbells: int = 0
     next_in: float | None = None
 
 
@@ -96,6 +97,7 @@ def prune(db: Database, retention: Retention, *, batch: int = BATCH) -> Pruned:
         ),
         windows=_sweep(db, "delete_windows", batch),
         faults=_sweep(db, "delete_faults", batch),
+        doorbells=_sweep(db, "delete_doorbells", batch),
     )
 
 

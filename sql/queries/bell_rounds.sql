@@ -46,28 +46,49 @@ with queues_of as (
     from chosen c
    order by c.place, c.due_at, c.id
    limit %(limit)s
+), held as (
+  select t.id, p.endpoint_id
+    from picked p
+    join todos t on t.id = p.id
+   where t.state = 'pending' and t.ring_attempts = p.ring_attempts
+   order by t.id
+     for update of t skip locked
 )
 update todos t
    set ring_attempts = t.ring_attempts + 1, last_ringed_at = clock()
-  from picked p
- where t.id = p.id and t.state = 'pending' and t.ring_attempts = p.ring_attempts
-returning t.id, p.endpoint_id;
+  from held h
+ where t.id = h.id
+returning t.id, h.endpoint_id;
 
 -- name: mark_attach_rung
 -- A stream that opens hears of the oldest eligible todos, at most once a minute each, on the same
--- budget of rings as the heartbeat.
-update todos t
-   set ring_attempts = t.ring_attempts + 1, last_ringed_at = clock()
- where t.id in (
-         select w.id
+-- budget of rings as the heartbeat. Queue by queue, so that a long backlog is not sorted.
+with oldest as (
+  select c.id, c.created_at
+    from unnest(%(queue_ids)s::bigint[]) as q (id)
+   cross join lateral (
+         select w.id, w.created_at
            from todos w
            join events v on v.id = w.event_id and (v.verified or v.trust_mode = 'token')
-          where w.queue_id = any (%(queue_ids)s::bigint[]) and w.state = 'pending'
-            and w.ring_attempts < 5
+          where w.queue_id = q.id and w.state = 'pending' and w.ring_attempts < 5
             and (w.last_ringed_at is null
                  or w.last_ringed_at <= (select clock()) - interval '1 min')
           order by w.created_at, w.id
-          limit %(limit)s
-            for update of w skip locked)
-   and t.state = 'pending'
+          limit %(limit)s) c
+   order by c.created_at, c.id
+   limit %(limit)s
+), held as (
+  select t.id
+    from oldest o
+    join todos t on t.id = o.id
+   where t.state = 'pending' and t.ring_attempts < 5
+     and (t.last_ringed_at is null
+          or t.last_ringed_at <= (select clock()) - interval '1 min')
+   order by t.id
+     for update of t skip locked
+)
+update todos t
+   set ring_attempts = t.ring_attempts + 1, last_ringed_at = clock()
+  from held h
+ where t.id = h.id
 returning t.id, %(endpoint_id)s::uuid as endpoint_id;

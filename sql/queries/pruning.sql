@@ -216,3 +216,14 @@ delete from drafts
         order by expires_at, id
         limit %(batch)s
           for update skip locked));
+
+-- name: delete_doorbells
+-- Taken, or void since nine minutes: nobody will ring for it any more (push.md, "Delivery").
+delete from doorbells
+ where id = any (array(
+       select id
+         from doorbells
+        where created_at < (select clock() - interval '10 min')
+        order by created_at
+        limit %(batch)s
+          for update skip locked));

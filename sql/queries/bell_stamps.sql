@@ -1,0 +1,42 @@
+-- What a bell stamps, in statements of its own (contract push.md, "Delivery").
+
+-- name: mark_rung
+-- The taker of a creation bell stamps its todo and spends no ring of its budget. One statement
+-- decides and stamps, so that a todo rings once a minute over all processes; answers those that
+-- rang within the last minute. A todo that is locked is being claimed, or stamped by another: the
+-- bell does not wait for it, for it would hold up every stream of this process.
+with free as (
+  select t.id,
+         coalesce(t.last_ringed_at > (select clock()) - interval '1 min', false) as rang
+    from todos t
+   where t.id = any (%(ids)s) and t.state = 'pending'
+   order by t.id
+     for update skip locked
+), stamped as (
+  update todos t
+     set last_ringed_at = clock()
+    from free f
+   where t.id = f.id and (not f.rang or t.id = any (%(cleared)s))
+)
+select f.id
+  from free f
+ where f.rang and f.id <> all (%(cleared)s);
+
+-- name: mark_reopen_rung
+-- One stamp pushes back the heartbeat of the whole queue (R63). In the order of their ids: several
+-- processes may stamp the same team queues at once.
+update queues q
+   set last_reopen_ring_at = clock()
+ where q.id in (select s.id
+                  from queues s
+                 where s.id = any (%(queue_ids)s::bigint[])
+                 order by s.id
+                   for no key update);
+
+-- name: mark_digest_rung
+-- One stamp per queue that the digest counted.
+insert into digest_stamps (endpoint_id, queue_id, last_digest_at)
+select %(endpoint_id)s, q.id, clock()
+  from queues q
+ where q.id = any (%(queue_ids)s::bigint[])
+on conflict (endpoint_id, queue_id) do update set last_digest_at = excluded.last_digest_at;
