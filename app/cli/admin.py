@@ -8,12 +8,15 @@ import click
 
 from app.cli.frame import Branch, pass_host
 from app.cli.host import Host
-from app.cli.output import facts, show_value
+from app.cli.output import facts, show_value, table, word
 from app.db.database import Database
+from app.domain import instance_settings
 from app.domain.errors import InvalidArgument
+from app.domain.instance_settings import Setting
 from app.domain.values import Json
 from app.reads import humans
-from app.transactions import people
+from app.reads import instance as stored
+from app.transactions import instance, people
 
 
 @click.group(cls=Branch)
@@ -64,6 +67,40 @@ def token(host: Host, who: str, name: str | None) -> None:
         except InvalidArgument as refusal:
             raise click.UsageError(refusal.sentence) from refusal
     show_value({"human_id": str(human.id), "name": name, "operator_token": minted}, [minted])
+
+
+@admin.command("setting")
+@click.argument("key", required=False)
+@click.argument("value", required=False)
+@pass_host
+def setting(host: Host, key: str | None, value: str | None) -> None:
+    """List the settings kept in the database, print one, or change one.
+
+    A change holds at once, on every server of the database.
+    """
+    try:
+        if key is not None:
+            instance_settings.require_known(key)
+        with host.open_database() as db:
+            if key is not None and value is not None:
+                instance.set_setting(db, key, value)
+            found = stored.stored_settings(db)
+    except InvalidArgument as refusal:
+        raise click.UsageError(refusal.sentence) from refusal
+    chosen = [one for one in found if key in (None, one.key)]
+    if key is not None:
+        show_value(_told(chosen[0]), [word(chosen[0].value)])
+        return
+    rows = [
+        [one.key, word(one.value), "default" if one.is_default else "set", one.meaning]
+        for one in chosen
+    ]
+    told: list[Json] = [_told(one) for one in chosen]
+    show_value({"settings": told}, table(["SETTING", "VALUE", "IS", "MEANING"], rows, hint=""))
+
+
+def _told(setting: Setting) -> dict[str, Json]:
+    return {"key": setting.key, "value": setting.value, "is_default": setting.is_default}
 
 
 def _login_url(host: Host, db: Database, human_id: UUID) -> str:

@@ -5,3 +5,9 @@
 select s.value
   from settings s
  where s.key = %(key)s;
+
+-- name: list_settings
+-- All of them: a handful of rows.
+select s.key, s.value
+  from settings s
+ order by s.key;
