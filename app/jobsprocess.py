@@ -29,7 +29,8 @@ def main(argv: list[str]) -> int:
 
     signal.signal(signal.SIGTERM, ask)
     urls = parts.urls_of(settings)
-    with parts.open_database(urls, parts.key_of(settings), size=_POOL_SIZE) as database:
+    key, rules = parts.key_of(settings), parts.hook_rules(settings)
+    with parts.open_database(urls, key, size=_POOL_SIZE, hooks=rules) as database:
         listener = Listener(dial(urls.direct))
         listener.start()
         leader = dial(urls.direct, server_keepalives=True)

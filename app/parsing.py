@@ -108,6 +108,13 @@ def count(text: str) -> int:
     return int(text)
 
 
+def whole(text: str) -> int:
+    """A whole number, 0 too."""
+    if not re.fullmatch(r"[0-9]{1,9}", text):
+        raise ValueError("must be a whole number.")
+    return int(text)
+
+
 def is_address(text: str) -> bool:
     """Whether a text is an IP address."""
     try:

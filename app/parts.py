@@ -10,9 +10,15 @@ from app.db.counters import Counters
 from app.db.database import Database, open_pool
 from app.db.direct import dial
 from app.db.notifier import Notifier
+from app.db.outbox import NoOutbox
 from app.db.sealing import Sealer
+from app.domain.addresses import AddressRules, parse_networks
+from app.domain.hooks import HookRules
 from app.edge.deps import EdgeConfig, OidcConfig
+from app.outbound.courier import Courier
+from app.outbound.dialing import Dialer
 from app.settings import KEY_NAME, Oidc, Settings, SettingsError
+from app.version import VERSION
 
 POOL_SIZE = 8
 
@@ -48,23 +54,49 @@ def key_of(settings: Settings) -> bytes:
 
 @contextlib.contextmanager
 def open_database(
-    urls: Urls, key: bytes, *, size: int = POOL_SIZE, has_grouped_commit: bool = False
+    urls: Urls,
+    key: bytes,
+    *,
+    size: int = POOL_SIZE,
+    has_grouped_commit: bool = False,
+    hooks: HookRules | None = None,
 ) -> Iterator[Database]:
-    """A pool, and the thread that tells other processes of changes; both end with the block."""
+    """A pool, and the thread that tells other processes of changes; both end with the block.
+
+    With `hooks`, this process calls the notify hooks of what it changes, by threads of its own.
+    """
     notifier = Notifier(dial(urls.direct))
     notifier.start()
     pool = open_pool(urls.pooled, size=size, prepare=urls.prepares)
+    courier = Courier(Dialer(hooks), version=VERSION) if hooks and hooks.most else None
+    database = Database(
+        pool=pool,
+        feed=notifier,
+        sealer=Sealer(key),
+        counters=Counters(),
+        hooks=courier or NoOutbox(),
+        has_grouped_commit=has_grouped_commit,
+    )
     try:
-        yield Database(
-            pool=pool,
-            feed=notifier,
-            sealer=Sealer(key),
-            counters=Counters(),
-            has_grouped_commit=has_grouped_commit,
-        )
+        if courier is not None:
+            courier.start(database)
+        yield database
     finally:
+        if courier is not None:
+            courier.stop()
         notifier.stop()
         pool.close(timeout=2.0)  # its threads may be waiting for a database that is gone
+
+
+def hook_rules(settings: Settings) -> HookRules:
+    """What the settings say of notify hooks."""
+    return HookRules(
+        most=settings.notify_hook_max,
+        allows_http=settings.push_allow_http,
+        addresses=AddressRules(
+            allowed=parse_networks(settings.notify_hook_allow_cidrs), own_port=settings.port
+        ),
+    )
 
 
 def edge_config(settings: Settings) -> EdgeConfig:
@@ -77,6 +109,7 @@ def edge_config(settings: Settings) -> EdgeConfig:
         oidc=None if settings.oidc is None else _oidc_config(settings.oidc),
         is_loopback=settings.is_loopback,
         attempt_summary_from_result=settings.attempt_summary_from_result,
+        hooks=hook_rules(settings),
     )
 
 

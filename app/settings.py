@@ -64,6 +64,9 @@ class Settings:
     secret_key: bytes | None = field(default=None, repr=False)
     attempt_summary_from_result: bool = False
     grouped_commit: bool = False
+    notify_hook_max: int = 5
+    notify_hook_allow_cidrs: tuple[str, ...] = ()
+    push_allow_http: bool = False
     retention_events_per_owner: int = 50_000
     retention_todos_per_owner: int = 50_000
     url: str | None = None
@@ -94,6 +97,7 @@ class Settings:
         own = parsing.own_url(host, port)
         base = env.read("SWITCHBOARD_BASE_URL", parsing.base_url, default=own)
         todos = env.read("SWITCHBOARD_RETENTION_TODOS_PER_OWNER", parsing.count, default=50_000)
+        cidrs = env.read("SWITCHBOARD_NOTIFY_HOOK_ALLOW_CIDRS", parsing.networks, default=())
         return cls(
             host=host,
             port=port,
@@ -110,6 +114,9 @@ class Settings:
             secret_key=env.read("SWITCHBOARD_SECRET_ENCRYPTION_KEY", parsing.key, default=None),
             attempt_summary_from_result=summaries,
             grouped_commit=env.read("SWITCHBOARD_GROUPED_COMMIT", parsing.switch, default=False),
+            notify_hook_max=env.read("SWITCHBOARD_NOTIFY_HOOK_MAX", parsing.whole, default=5),
+            notify_hook_allow_cidrs=cidrs,
+            push_allow_http=env.read("SWITCHBOARD_PUSH_ALLOW_HTTP", parsing.switch, default=False),
             retention_events_per_owner=events,
             retention_todos_per_owner=todos,
             url=env.read("SWITCHBOARD_URL", parsing.base_url, default=None),

@@ -53,7 +53,9 @@ class Site:
         key = parts.key_of(self._settings)
         grouped = self._settings.grouped_commit
         database = self._closing.enter_context(
-            parts.open_database(urls, key, has_grouped_commit=grouped)
+            parts.open_database(
+                urls, key, has_grouped_commit=grouped, hooks=parts.hook_rules(self._settings)
+            )
         )
         listener = Listener(dial(urls.direct))
         listener.start()

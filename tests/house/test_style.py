@@ -18,6 +18,7 @@ MAY_CATCH_ALL: dict[str, str] = {
     "app/db/listener.py": "one subscriber's mistake must not deafen the process; it is logged",
     "app/edge/watcher.py": "a failed cancel must not blind the process; COMMIT still looks",
     "jobs/runner.py": "a sweep that fails is logged and tried again; the others go on",
+    "app/outbound/courier.py": "a mistake with one hook must not silence the others; it is logged",
     "app/edge/ringer.py": "a mistake must not silence the doorbells of a process for good",
 }
 FLOORS_WITHOUT_CLOCK = ("app/domain/", "app/reads/", "app/transactions/")

@@ -1,0 +1,3 @@
+"""Calls to the outside: notify hooks. Started and stopped by the roof, imported by nobody else."""
+
+from __future__ import annotations
