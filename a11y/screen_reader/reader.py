@@ -58,15 +58,16 @@ class Reader:
                lambda: f"never said {words!r}, but {self.since(mark)}")
         return self.since(mark)
 
-    def open(self, page: Page, address: str) -> int:
+    def open(self, page: Page, address: str, *, until: str = "Finished loading") -> int:
         """Opens a page in front and returns once the reader has read it; the mark after that.
 
-        The browser's own words on a new page end with "Finished loading" and the live regions.
+        A page that gives the focus to a field is not said to have loaded: it is read `until`
+        other words.
         """
         mark = self.mark()
         page.goto(address)
         page.bring_to_front()
-        self.wait_for(f"Finished loading {page.title()}", mark)
+        self.wait_for(until, mark)
         return self.settled()
 
     def settled(self) -> int:

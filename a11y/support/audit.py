@@ -18,6 +18,11 @@ SMALL: ViewportSize = {"width": 320, "height": 256}  # 1280 x 1024 at 400 %
 LOW: ViewportSize = {"width": 800, "height": 400}
 _MOST_STOPS = 400
 
+_TOP = """() => {
+  document.body.tabIndex = -1
+  document.body.focus()
+  document.body.removeAttribute('tabindex')
+}"""
 _RUN = """async tags => {
   const found = await axe.run(document, {runOnly: {type: 'tag', values: tags},
                                          resultTypes: ['violations']})
@@ -44,6 +49,7 @@ def faults(page: Page, source: str) -> list[str]:
     found += [f"ring, forced colours: {fault}" for fault in look(page, "rings")]
     found += [f"moves all the same: {count}" for count in [motion(page)] if count]
     found += [f"small target: {fault}" for fault in look(page, "small")]
+    found += [f"status without words: {fault}" for fault in look(page, "wordless")]
     found += narrow_faults(page)
     page.emulate_media(color_scheme="light", forced_colors="none", reduced_motion="no-preference")
     return found
@@ -122,6 +128,7 @@ def walk(page: Page) -> tuple[list[str], list[str]]:
     """Tabs through the page from its top: the names in order, and the faults of the stops."""
     names: list[str] = []
     found: list[str] = []
+    page.evaluate(_TOP)  # a field that takes the focus on load is not where the page begins
     for _ in range(_MOST_STOPS):
         page.keyboard.press("Tab")
         stop = focus(page)

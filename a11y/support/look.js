@@ -79,6 +79,9 @@
       document.adoptedStyleSheets = [sheet]
     },
     narrow: () => { document.adoptedStyleSheets = [] },
+    // A chip or a status word that colour alone would have to tell.
+    wordless: () => [...document.querySelectorAll('.chip, .tag')]
+      .filter(element => isShown(element) && !element.textContent.trim()).map(nameOf),
     motion: () => document.getAnimations().length,
   }
 })()

@@ -19,7 +19,7 @@ from tests.support.make import Make, QueueId, TodoId, Webhook
 
 PT = "America/Los_Angeles"
 NOW = datetime.fromisoformat("2026-07-14T20:05:00+00:00")  # 13:05 in Los Angeles
-_DAY = datetime.fromisoformat("2026-07-14T07:00:00+00:00")  # when its day began
+DAY = datetime.fromisoformat("2026-07-14T07:00:00+00:00")  # when its day began
 _WINDOW: dict[str, Json] = {"period": "day", "tz": PT, "start": "00:00"}
 QUEUES = (
     "investigations", "reviews", "mail", "builds", "nightly", "imports", "notes", "unused")
@@ -72,7 +72,7 @@ def _set_budgets(
             policy = make.value("select id from admission_policies where queue_id = %s",
                                 int(queues[queue]))
             make.run("insert into admission_windows (policy_id, window_start, used,"
-                     " limit_at_last_charge) values (%s, %s, %s, 100)", policy, _DAY, used)
+                     " limit_at_last_charge) values (%s, %s, %s, 100)", policy, DAY, used)
 
     daily: dict[str, Json] = {"max_in_flight": 5, "max_claims_per_window": 100, "window": _WINDOW}
     save("investigations", 100, "The vendor allows a hundred a day.", **daily)
