@@ -98,10 +98,14 @@ class Events:
                 break
         return [frame for frame in found if frame.event]
 
+    def cut(self) -> None:
+        """Ends the connection under whoever reads from it, in another thread too."""
+        self._socket.shutdown(socket.SHUT_RDWR)
+
     def close(self) -> None:
         """Hangs up."""
         with contextlib.suppress(OSError):  # the server was first
-            self._socket.shutdown(socket.SHUT_RDWR)
+            self.cut()
         self.answer.close()
         self._connection.close()
 
