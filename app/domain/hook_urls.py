@@ -46,7 +46,7 @@ def parse_hook_url(text: str, *, allows_http: bool, field: str = "url") -> HookU
     fault = _fault_of_text(text)
     if fault is None:
         try:
-            return _parts(urlsplit(text), allows_http=allows_http)
+            return _parts(_split(text), allows_http=allows_http)
         except ValueError as wrong:
             fault = str(wrong)
     raise InvalidArgument(f"{field}: {fault}", field=field)
@@ -64,6 +64,13 @@ def _fault_of_text(text: str) -> str | None:
     if not text.isascii() or not text.isprintable() or any(one in text for one in ' \\"<>'):
         return "a URL is printable ASCII; write other characters percent-encoded or in punycode."
     return None
+
+
+def _split(text: str) -> SplitResult:
+    try:
+        return urlsplit(text)
+    except ValueError:
+        raise ValueError("the host of the URL cannot be read.") from None
 
 
 def _parts(url: SplitResult, *, allows_http: bool) -> HookUrl:
