@@ -25,7 +25,7 @@ RETRY_AFTER: Final = (1.0, 5.0)
 """Seconds before the second and the third attempt, before jitter; there is no fourth."""
 
 _LONGEST_SUMMARY = 200
-_LONGEST_WORD = 255
+_LONGEST_WORD = 100  # of kind and source, so that the whole stays within 4 KiB
 _RETRIED_STATUSES = frozenset({408, 429})
 
 
