@@ -137,51 +137,6 @@ def test_a_refused_claim_and_a_stale_edit_are_shown(
     expect(page.locator("#error-summary")).to_be_focused()
 
 
-def test_the_drawer_takes_the_focus_to_its_heading_and_gives_it_back(
-    visit: Start, site: Site
-) -> None:
-    page = signed_in(visit, site, "scripts", "/todos?q=alert")
-    opener = page.locator(f"[id='todo-{site.world.todos['alert 3']}-link']")
-    heading = page.locator("#todo-side-heading")
-    for closing in ("Escape", "Close Look into alert 3"):
-        opener.focus()
-        page.keyboard.press("Enter")
-        expect(heading).to_be_focused()
-        drawer = page.get_by_role("complementary", name="Look into alert 3")
-        expect(drawer.get_by_role("link").first).to_have_text("Open full page")
-        assert_clear_of_the_list(page)
-        if closing == "Escape":
-            page.keyboard.press("Escape")
-        else:
-            page.get_by_role("button", name=closing).click()
-        expect(opener).to_be_focused()
-        expect(drawer).to_have_count(0)
-
-
-def test_the_drawer_gives_the_focus_to_the_next_todo_when_its_opener_is_gone(
-    visit: Start, site: Site
-) -> None:
-    page = signed_in(visit, site, "scripts", "/todos?q=alert")
-    opener = page.locator(f"[id='todo-{site.world.todos['alert 3']}-link']")
-    opener.click()
-    expect(page.locator("#todo-side-heading")).to_be_focused()
-    opener.evaluate("link => link.closest('tr').remove()")
-
-    page.keyboard.press("Escape")
-
-    expect(page.locator(f"[id='todo-{site.world.todos['alert 2']}-link']")).to_be_focused()
-
-
-def assert_clear_of_the_list(page: Page) -> None:
-    """The drawer stands beside or below the list and covers nothing of it."""
-    boxes = page.evaluate("""() => ['todos-panel', 'todo-drawer'].map(id => {
-      const box = document.getElementById(id).getBoundingClientRect()
-      return [box.left, box.right, box.top, box.bottom]
-    })""")
-    (left, right, top, bottom), (left2, right2, top2, bottom2) = boxes
-    assert right <= left2 or right2 <= left or bottom <= top2 or bottom2 <= top, boxes
-
-
 def signed_in(visit: Start, site: Site, scripts: str, path: str = "/") -> Page:
     """A page as the site's person sees it, with scripts or without."""
     person = visit(site.url, java_script_enabled=scripts == "scripts")
