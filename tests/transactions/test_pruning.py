@@ -197,6 +197,18 @@ def test_spent_credentials_go_and_live_ones_stay(db: Database, make: Make) -> No
     assert make.value("select count(*) from oauth_tokens") == 1
 
 
+def test_doorbells_go_after_ten_minutes_taken_or_void(db: Database, make: Make) -> None:
+    lane = make.endpoint()
+    for seconds, taken in ((599, False), (599, True), (601, False), (601, True)):
+        make.run("insert into doorbells (endpoint_id, kind, created_at, taken_at)"
+                 " values (%s, 'digest', clock() - %s * interval '1 s',"
+                 " case when %s then clock() end)", lane.id, seconds, taken)
+
+    assert pruning.prune(db, CAPS, batch=1).doorbells == 2
+    assert make.value("select count(*) from doorbells where created_at > clock() - interval"
+                      " '10 min'") == 2
+
+
 @pytest.mark.parametrize("text", ["", "many", "-1", "0", "3.5", "\u0663", "9" * 30])
 def test_a_setting_that_is_no_number_falls_back_to_the_default(
     db: Database, make: Make, text: str
