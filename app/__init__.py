@@ -8,13 +8,15 @@ from flask import Flask, Response, request
 from flask.json.provider import DefaultJSONProvider
 from werkzeug.exceptions import HTTPException
 
-from app.api import agent, health, ingest, operator, stream
+from app.api import agent, health, ingest, metrics, operator, stream
 from app.data import data
 from app.db.database import Database
 from app.db.listener import Listener
 from app.domain.errors import DomainError
 from app.edge import address, deps, headers, problems
 from app.edge.deps import EdgeConfig, EdgeState
+from app.edge.exposition import Exposition
+from app.edge.metrics import Metrics
 from app.edge.ringer import Ringer
 from app.edge.waiting import WaitingBudget
 from app.web import (
@@ -40,11 +42,19 @@ _PAGES = (
     account, oidc, board, todos, todo_actions, add_todo, queues, budgets, endpoints, vend, webhooks,
     preferences, live, help,
 )  # fmt: skip
-_DOORS = (*(page.bp for page in _PAGES), health.bp, stream.bp, agent.bp, operator.bp, ingest.bp)
+_SURFACES = (health, metrics, stream, agent, operator, ingest)
+_DOORS = tuple(door.bp for door in (*_PAGES, *_SURFACES))
 
 
-def create_app(config: EdgeConfig, database: Database, listener: Listener) -> Flask:
+def create_app(
+    config: EdgeConfig,
+    database: Database,
+    listener: Listener,
+    counting: Metrics | None = None,
+) -> Flask:
     """The application of one web process: pages, JSON doors, headers, refusals.
+
+    Its requests are counted in `counting`, the metrics of the process, or else for itself alone.
 
     Path rules never redirect: a PUT must not land on another queue (contract README).
     """
@@ -54,6 +64,7 @@ def create_app(config: EdgeConfig, database: Database, listener: Listener) -> Fl
         static_url_path="/static",
         template_folder=str(data("templates")),
     )
+    counting = counting or Metrics()
     app.url_map.merge_slashes = False
     # OPTIONS is a wrong method like any other: 405 with Allow, not an answer before the credential.
     app.config["PROVIDE_AUTOMATIC_OPTIONS"] = False
@@ -69,8 +80,10 @@ def create_app(config: EdgeConfig, database: Database, listener: Listener) -> Fl
             waiting=WaitingBudget(),
             ringer=Ringer(database, listener, name=str(uuid4())),
             limits=deps.make_limits(config),
+            exposition=Exposition(counting, database),
         ),
     )
+    counting.watch(app)
     app.before_request(address.refuse_foreign_host)
     app.after_request(headers.add_headers)
     app.after_request(pages.show_whole)

@@ -8,7 +8,7 @@ import sys
 import threading
 from types import FrameType
 
-from app import logs, parts
+from app import logs, measuring, parts
 from app.db.direct import dial
 from app.db.listener import Listener
 from app.settings import Settings
@@ -31,6 +31,7 @@ def main(argv: list[str]) -> int:
     urls = parts.urls_of(settings)
     key, rules = parts.key_of(settings), parts.hook_rules(settings)
     with parts.open_database(urls, key, size=_POOL_SIZE, hooks=rules) as database:
+        database.counters.attach(measuring.join(os.environ, "jobs"))
         listener = Listener(dial(urls.direct))
         listener.start()
         leader = dial(urls.direct, server_keepalives=True)

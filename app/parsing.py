@@ -101,6 +101,15 @@ def switch(text: str) -> bool:
     return _WORDS[text.lower()]
 
 
+def metrics_token(text: str) -> str:
+    """A secret long enough not to be guessed, and such as a header carries."""
+    if len(text.encode("utf-8", "surrogateescape")) < 32:
+        raise ValueError("must be at least 32 bytes long.")
+    if not text.isprintable() or " " in text:
+        raise ValueError("must not contain spaces or control characters.")
+    return text
+
+
 def count(text: str) -> int:
     """A whole number of at least 1."""
     if not re.fullmatch(r"[0-9]{1,9}", text) or int(text) < 1:

@@ -109,6 +109,7 @@ def edge_config(settings: Settings) -> EdgeConfig:
         oidc=None if settings.oidc is None else _oidc_config(settings.oidc),
         is_loopback=settings.is_loopback,
         attempt_summary_from_result=settings.attempt_summary_from_result,
+        metrics_token=settings.metrics_token,
         hooks=hook_rules(settings),
     )
 

@@ -64,6 +64,7 @@ class Settings:
     secret_key: bytes | None = field(default=None, repr=False)
     attempt_summary_from_result: bool = False
     grouped_commit: bool = False
+    metrics_token: str | None = field(default=None, repr=False)
     notify_hook_max: int = 5
     notify_hook_allow_cidrs: tuple[str, ...] = ()
     push_allow_http: bool = False
@@ -82,13 +83,7 @@ class Settings:
         """
         env = _Reader({name: text for name, text in environment.items() if text != ""})
         host, port = env.read("SWITCHBOARD_ADDR", parsing.address, default=("127.0.0.1", 8080))
-        direct = env.read("SWITCHBOARD_DATABASE_DIRECT_URL", parsing.database_url, default=None)
-        database = env.read("SWITCHBOARD_DATABASE_URL", parsing.database_url, default=None)
-        if direct and not database:
-            raise SettingsError(
-                "SWITCHBOARD_DATABASE_DIRECT_URL goes with SWITCHBOARD_DATABASE_URL, which is not"
-                " set."
-            )
+        database, direct = _database_urls(env)
         data_dir = env.read("SWITCHBOARD_DATA_DIR", parsing.path, default=None)
         summaries = env.read(
             "SWITCHBOARD_ATTEMPT_SUMMARY_FROM_RESULT", parsing.switch, default=False
@@ -117,6 +112,9 @@ class Settings:
             notify_hook_max=env.read("SWITCHBOARD_NOTIFY_HOOK_MAX", parsing.whole, default=5),
             notify_hook_allow_cidrs=cidrs,
             push_allow_http=env.read("SWITCHBOARD_PUSH_ALLOW_HTTP", parsing.switch, default=False),
+            metrics_token=env.read(
+                "SWITCHBOARD_METRICS_TOKEN", parsing.metrics_token, default=None
+            ),
             retention_events_per_owner=events,
             retention_todos_per_owner=todos,
             url=env.read("SWITCHBOARD_URL", parsing.base_url, default=None),
@@ -153,6 +151,16 @@ class _Reader:
     def never_read(self) -> tuple[str, ...]:
         ours = {name for name in self._environment if name.startswith(PREFIX)}
         return tuple(sorted(ours - self._asked))
+
+
+def _database_urls(env: _Reader) -> tuple[str | None, str | None]:
+    direct = env.read("SWITCHBOARD_DATABASE_DIRECT_URL", parsing.database_url, default=None)
+    database = env.read("SWITCHBOARD_DATABASE_URL", parsing.database_url, default=None)
+    if direct and not database:
+        raise SettingsError(
+            "SWITCHBOARD_DATABASE_DIRECT_URL goes with SWITCHBOARD_DATABASE_URL, which is not set."
+        )
+    return database, direct
 
 
 def _oidc(env: _Reader, base_url: str) -> Oidc | None:

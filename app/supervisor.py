@@ -18,7 +18,7 @@ from typing import NoReturn
 
 import click
 
-from app import children, hosting, listening, parts
+from app import children, hosting, listening, measuring, parts
 from app.db import migrate
 from app.greeting import greet
 from app.hosting import Backing
@@ -84,7 +84,8 @@ def serve(settings: Settings, *, level: str) -> int:
             listener = stack.enter_context(listening.bind(settings.host, settings.port))
             backing = stack.enter_context(hosting.backing(settings))
             _prepare(backing)
-            kept = _start_children(stack, backing, listener, level)
+            environment = _environment(backing.settings, stack.enter_context(measuring.directory()))
+            kept = _start_children(stack, environment, listener, level)
             _log.info("serving address=%s", settings.base_url)
             _watch(backing, kept)
     except KeyboardInterrupt:
@@ -113,9 +114,8 @@ def _prepare(backing: Backing) -> None:
 
 
 def _start_children(
-    stack: contextlib.ExitStack, backing: Backing, listener: socket.socket, level: str
+    stack: contextlib.ExitStack, environment: dict[str, str], listener: socket.socket, level: str
 ) -> list[Kept]:
-    environment = _environment(backing.settings)
     jobs = _keep("jobs", "app.jobsprocess", [level], environment, ())
     stack.callback(jobs.stop)
     descriptor = listener.fileno()
@@ -140,12 +140,15 @@ def _keep(
     return Kept(name=name, start=start, process=start())
 
 
-def _environment(settings: Settings) -> dict[str, str]:
-    """Our own environment, with the database and the key that were found or made."""
+def _environment(settings: Settings, counting: Path) -> dict[str, str]:
+    """Our own environment, with the database and the key that were found or made, and the
+    directory in which the children count.
+    """
     return {
         **own_modules(),
         "SWITCHBOARD_DATABASE_URL": parts.urls_of(settings).pooled,
         KEY_NAME: parts.key_of(settings).hex(),
+        measuring.VARIABLE: str(counting),
     }
 
 

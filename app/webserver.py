@@ -16,7 +16,7 @@ from gunicorn.arbiter import Arbiter
 from gunicorn.config import Config
 from gunicorn.workers.base import Worker
 
-from app import create_app, logs, parts
+from app import create_app, logs, measuring, parts
 from app.children import die_with_parent
 from app.db.direct import dial
 from app.db.listener import Listener
@@ -57,10 +57,12 @@ class Site:
                 urls, key, has_grouped_commit=grouped, hooks=parts.hook_rules(self._settings)
             )
         )
+        counting = measuring.join(os.environ, "w")
+        database.counters.attach(counting)
         listener = Listener(dial(urls.direct))
         listener.start()
         self._closing.callback(listener.stop)
-        app = create_app(parts.edge_config(self._settings), database, listener)
+        app = create_app(parts.edge_config(self._settings), database, listener, counting)
         with app.app_context():
             self._state = deps.state()
         self._closing.callback(self._state.watchtower.close)

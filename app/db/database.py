@@ -20,8 +20,8 @@ from app.db.changes import Feed
 from app.db.counters import Counters
 from app.db.memory import Memory
 from app.db.outbox import NoOutbox, Outbox
+from app.db.pools import GET_CONNECTION_SECONDS, checkout
 from app.db.pools import Connection as Connection
-from app.db.pools import checkout
 from app.db.pools import open_pool as open_pool
 from app.db.sealing import Sealer
 from app.domain import strictjson
@@ -41,6 +41,8 @@ _BEGIN = sql.SQL(
     " set local statement_timeout = '20s';"
     " set local idle_in_transaction_session_timeout = '30s'"
 )
+_GLANCE = sql.SQL("begin isolation level read committed read only")
+_GLANCE_LIMIT = sql.SQL("select set_config('statement_timeout', %(limit)s, true)")
 _CLOCK = sql.SQL("select clock()")
 
 
@@ -86,6 +88,20 @@ class Database:
             yield conn
 
     @contextlib.contextmanager
+    def glance(self, wait: float, work: float) -> Iterator[Connection]:
+        """A read-only transaction: `wait` seconds for a connection, `work` for each statement.
+
+        Raises Unavailable.
+        """
+        with self._connection(wait) as conn, _translated(conn):
+            try:
+                conn.execute(_GLANCE, prepare=False)
+                conn.execute(_GLANCE_LIMIT, {"limit": f"{int(work * 1000)}ms"})
+                yield conn
+            finally:
+                _roll_back(conn)
+
+    @contextlib.contextmanager
     def section(self) -> Iterator[Connection]:
         """A connection for a transaction whose BEGIN and COMMIT its statements send themselves.
 
@@ -111,9 +127,9 @@ class Database:
         return instant
 
     @contextlib.contextmanager
-    def _connection(self) -> Iterator[Connection]:
+    def _connection(self, wait: float = GET_CONNECTION_SECONDS) -> Iterator[Connection]:
         try:
-            conn = checkout(self.pool)
+            conn = checkout(self.pool, wait)
         except (PoolTimeout, PoolClosed, TooManyRequests, psycopg.OperationalError) as away:
             raise Unavailable from away
         try:

@@ -44,21 +44,23 @@ def open_pool(url: str, *, size: int, prepare: bool) -> ConnectionPool[Connectio
     return pool
 
 
-def checkout(pool: ConnectionPool[Connection]) -> Connection:
-    """Take a connection that nobody has closed from the other end.
+def checkout(
+    pool: ConnectionPool[Connection], seconds: float = GET_CONNECTION_SECONDS
+) -> Connection:
+    """Take a connection that nobody has closed from the other end; wait `seconds` for a free one.
 
     A restarted database leaves a pool of dead connections behind. Without this look, which costs
     no trip, each would cost a caller a 503, and a claim that commits by itself an answer of
     "outcome unknown" though nothing was sent. Raises PoolTimeout, PoolClosed.
     """
     for _ in range(pool.max_size):
-        conn = pool.getconn(timeout=GET_CONNECTION_SECONDS)
+        conn = pool.getconn(timeout=seconds)
         if _is_quiet(conn):
             return conn
         log.info("a dead connection was taken out of the pool")
         conn.close()
         pool.putconn(conn)
-    return pool.getconn(timeout=GET_CONNECTION_SECONDS)
+    return pool.getconn(timeout=seconds)
 
 
 def _is_quiet(conn: Connection) -> bool:

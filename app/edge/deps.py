@@ -13,6 +13,7 @@ from app.domain.callers import Endpoint, Human
 from app.domain.errors import Unauthenticated
 from app.domain.hooks import HookRules
 from app.edge.broadcast import Recent
+from app.edge.exposition import Exposition
 from app.edge.limits import TokenBuckets
 from app.edge.ringer import Ringer
 from app.edge.waiting import WaitingBudget
@@ -45,7 +46,8 @@ class EdgeConfig:
 
     `base_url` has no trailing slash; `trusted_proxies` are addresses or networks; `agent_rate`
     is (requests per second, burst); `is_loopback` says the server is bound to loopback only;
-    `oidc` is None when nobody signs in through a provider; `hooks` is what may be called.
+    `oidc` is None when nobody signs in through a provider; `hooks` is what may be called;
+    without `metrics_token` nobody scrapes.
     """
 
     base_url: str
@@ -56,6 +58,7 @@ class EdgeConfig:
     is_loopback: bool = False
     attempt_summary_from_result: bool = False
     hooks: HookRules = field(default_factory=HookRules)
+    metrics_token: str | None = field(default=None, repr=False)
 
     @property
     def is_https(self) -> bool:
@@ -102,6 +105,7 @@ class EdgeState:
     waiting: WaitingBudget
     limits: Limits
     ringer: Ringer
+    exposition: Exposition
     watchtower: Watchtower = field(default_factory=Watchtower)
     recent: Recent = field(default_factory=Recent)
 

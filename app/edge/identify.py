@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hmac
+
 from flask import g, request
 
 from app.domain.errors import EndpointSuspended, RateLimited, Unauthenticated
@@ -70,6 +72,18 @@ def identify_session() -> None:
     g.session, g.human = facts, facts.human
     if facts.is_stale:
         stamps.touch_session(database(), facts.token_hash)
+
+
+def identify_scraper() -> None:
+    """Let Prometheus through: the whole credential is SWITCHBOARD_METRICS_TOKEN.
+
+    Raises Unauthenticated for anything else, and for everything when no token is configured.
+    Source: metrics.md.
+    """
+    expected = state().config.metrics_token
+    given = (bearer_token() or "").encode("latin-1", "replace")  # as the header's bytes came
+    if expected is None or not hmac.compare_digest(given, expected.encode()):
+        raise Unauthenticated
 
 
 def bearer_token() -> str | None:

@@ -33,12 +33,16 @@ STATUS: dict[type[DomainError], int] = {
     errors.OutcomeUnknown: 500,
 }
 
-# Prefixes whose every answer is JSON, also where no route is; /healthz and /readyz have none
+# Prefixes whose every answer is JSON, also where no route is; the paths below have none
 # below them. The other paths below /webhooks are pages.
 INGEST_PREFIX = "/webhooks/w/"
 _JSON_PREFIXES = ("/agent/", "/api/", INGEST_PREFIX)
-_JSON_PATHS = ("/healthz", "/readyz")
-_REALMS = {"/agent/": "switchboard", "/api/": "switchboard-api"}
+_JSON_PATHS = ("/healthz", "/readyz", "/metrics")
+_REALMS = {
+    "/agent/": "switchboard",
+    "/api/": "switchboard-api",
+    "/metrics": "switchboard-metrics",
+}
 
 _SENTENCES = {
     400: "The request could not be understood.",

@@ -99,14 +99,14 @@ class _Judged:
 
 
 def statuses(
-    conn: Connection, queue_ids: Sequence[int], *, counts_all: bool = True
+    conn: Connection, queue_ids: Sequence[int], *, counts_all: bool = True, must_read: bool = False
 ) -> dict[int, QueueStatus]:
     """The status of every queue of these that has a policy now, in at most three statements.
 
     A fault here is an answer, not an error, and leaves a transaction around it usable. A broken row
     is UNAVAILABLE for its queue, unreadable tables for all of them (R39); only a lost connection
-    raises. With `counts_all` false the count in flight stops past the cap, for callers that need
-    the decision alone.
+    raises; with `must_read` unreadable tables do too. With `counts_all` false the count in flight
+    stops past the cap, for callers that need the decision alone.
     """
     if not queue_ids:
         return {}
@@ -117,7 +117,7 @@ def statuses(
         with _survivable(conn):
             return _statuses(conn, named, counts_all=counts_all)
     except psycopg.Error as fault:
-        if conn.closed:
+        if conn.closed or must_read:
             raise
         log.error("admission_unreadable sqlstate=%s", fault.sqlstate)
         return {each.queue_id: _unavailable(each) for each in named}

@@ -12,6 +12,7 @@ from app.edge.deps import EdgeConfig
 GUARDS: dict[str, set[str]] = {
     "agent": {"identify_endpoint"},
     "stream": {"identify_endpoint"},
+    "metrics": {"identify_scraper"},
     "operator": {"identify_operator"},
     "board": {"identify_session", "check_form"},
     "settings": {"identify_session", "check_form"},

@@ -19,6 +19,8 @@ MAY_CATCH_ALL: dict[str, str] = {
     "app/edge/watcher.py": "a failed cancel must not blind the process; COMMIT still looks",
     "jobs/runner.py": "a sweep that fails is logged and tried again; the others go on",
     "app/outbound/courier.py": "a mistake with one hook must not silence the others; it is logged",
+    "app/edge/gauges.py": "a collector that fails is logged, counted and left out of the scrape",
+    "app/edge/timely.py": "the fault is raised where the answer is asked for",
     "app/edge/ringer.py": "a mistake must not silence the doorbells of a process for good",
 }
 FLOORS_WITHOUT_CLOCK = ("app/domain/", "app/reads/", "app/transactions/")
