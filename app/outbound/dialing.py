@@ -59,6 +59,8 @@ class Dialer:
             return Verdict(failure=Failure.TIMEOUT if unknown.is_late else Failure.NETWORK)
         try:
             return self._exchange(parsed, addresses, headers, body, ends_at)
+        except urllib3.exceptions.NewConnectionError:  # urllib3 counts it among time-outs
+            return Verdict(failure=Failure.NETWORK)
         except _LATE:
             return Verdict(failure=Failure.TIMEOUT)
         except _LOST_IN_TLS:
@@ -90,6 +92,8 @@ class Dialer:
                 enforce_content_length=False,
             )
             with contextlib.closing(connection.getresponse()) as answer:
+                if time.monotonic() >= ends_at:
+                    raise TimeoutError  # cut off among the headers, which then seem to end
                 # Decided by the status; the rest is read to part politely, and may fail.
                 with contextlib.suppress(*_LATE, *_BROKEN):
                     answer.read(LARGEST_ANSWER_BYTES, decode_content=False)
