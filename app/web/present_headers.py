@@ -50,7 +50,8 @@ class HeaderView:
 
     `state` is a class (`none` without a policy), `figures` the visible line, `now` the short one
     for the link that is always current, `notes` what else is to be known, `sentence` all of it to
-    be heard: one text. `edit_label` is None for someone who may not configure the queue.
+    be heard: one text. `edit_label` is None for someone who may not configure the queue, `may_add`
+    says whether their todo would be taken.
     """
 
     queue_id: int
@@ -68,6 +69,7 @@ class HeaderView:
     sentence: str
     edit_text: str
     edit_label: str | None
+    may_add: bool
     has_policy: bool
 
 
@@ -104,6 +106,7 @@ def header(seen: SeenHeader, zone: str | None) -> HeaderView:
         sentence=_sentence(name, word, seen, zone),
         edit_text=act,
         edit_label=f"{act} for {name}" if seen.may_configure else None,
+        may_add=not seen.is_revoked and (seen.endpoint is None or seen.may_configure),
         has_policy=status is not None,
     )
 

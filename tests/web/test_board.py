@@ -496,6 +496,7 @@ def test_a_revoked_endpoints_queue_is_shown_without_a_control(
     page = board(browser(ana))
 
     assert (("h2", f"Endpoint {lane.slug}, revoked")) in headings(page)
+    assert not any("Add todo to" in link.text for link in page.all("a"))  # it would be refused
     assert has_id(page, f"q-{number}-live")
     assert not has_id(page, f"q-{number}-edit")
 
