@@ -2,32 +2,24 @@
 
 from __future__ import annotations
 
-from flask import Blueprint, Response, render_template
+from flask import Blueprint, render_template
 from flask.typing import ResponseReturnValue
-from wtforms import StringField
 
 from app.domain.errors import Conflict, InvalidArgument
 from app.edge.deps import database, human
 from app.edge.identify import identify_session
-from app.reads import endpoint_pages, webhook_pages
-from app.reads.endpoint_pages import EndpointPage, Granted
+from app.reads import endpoint_pages
+from app.reads.endpoint_pages import Granted
 from app.transactions import endpoints
-from app.web import endpoint_words, guard
+from app.web import endpoint_page, endpoint_words, guard
 from app.web.answers import form_page, see, viewer
+from app.web.endpoint_page import HELP, LeaseForm
 from app.web.forms import Form, posts
 from app.web.vend_forms import parse_lease
-
-_HELP = "endpoints"
 
 bp = Blueprint("endpoints", __name__)
 bp.before_request(identify_session)
 bp.before_request(guard.check_form)
-
-
-class LeaseForm(Form):
-    """The one thing of an endpoint that may change (operator-api.md, PATCH)."""
-
-    default_lease_ttl_seconds = StringField("Default lease in seconds")
 
 
 class ConfirmForm(Form):
@@ -41,19 +33,15 @@ def list_endpoints() -> ResponseReturnValue:
     return render_template(
         "endpoints/list.html",
         heading="Endpoints",
-        help_topic=_HELP,
+        help_topic=HELP,
         lines=[endpoint_words.endpoint_line(row, zone) for row in rows],
     )
 
 
 @bp.get("/endpoints/<endpoint_id>")
 def show_endpoint(endpoint_id: str) -> ResponseReturnValue:
-    """One endpoint: its grant, queues, webhooks, and what it holds."""
-    page = endpoint_pages.endpoint_page(database(), human(), endpoint_id)
-    form = LeaseForm(formdata=None)
-    own = page.granted.default_lease_ttl_seconds
-    form.default_lease_ttl_seconds.data = None if own is None else str(own)
-    return _endpoint_page(page, form)
+    """One endpoint: its grant, presence, queues, webhooks, and what it holds."""
+    return endpoint_page.show(endpoint_pages.endpoint_page(database(), human(), endpoint_id))
 
 
 @bp.post("/endpoints/<endpoint_id>")
@@ -68,7 +56,7 @@ def save_lease(endpoint_id: str) -> ResponseReturnValue:
     except InvalidArgument as wrong:
         form.blame(wrong.field, wrong.sentence)
         page = endpoint_pages.endpoint_page(database(), human(), endpoint_id)
-        return _endpoint_page(page, form, status=422)
+        return endpoint_page.show(page, refused=form)
     said = f"A claim of {found.slug} lasts {endpoint_words.lease_words(seconds)}."
     return see(f"/endpoints/{endpoint_id}", flash=said, fragment=name)
 
@@ -84,7 +72,7 @@ def show_revoke(endpoint_id: str) -> ResponseReturnValue:
         "endpoints/confirm.html",
         ConfirmForm(formdata=None),
         heading=f"Revoke {found.slug}",
-        help_topic=_HELP,
+        help_topic=HELP,
         sentences=endpoint_words.ending_lines(found, ending),
         counted="Counted when this page was loaded.",
         action=f"/endpoints/{endpoint_id}/revoke",
@@ -115,7 +103,7 @@ def show_delete(endpoint_id: str) -> ResponseReturnValue:
         "endpoints/confirm.html",
         ConfirmForm(formdata=None),
         heading=f"Delete {found.slug}",
-        help_topic=_HELP,
+        help_topic=HELP,
         sentences=[
             f"{found.slug} and its agent {found.agent_name} go, with its queues and their budgets"
             " and audit, every todo and attempt in them, its webhooks and the events they took.",
@@ -142,16 +130,3 @@ def _revoked(endpoint_id: str) -> Granted:
     if found.state != "revoked":
         raise Conflict("Revoke the endpoint before you delete it.", state=found.state)
     return found
-
-
-def _endpoint_page(page: EndpointPage, form: LeaseForm, status: int = 200) -> Response:
-    hooks = webhook_pages.list_lines(database(), human(), page.granted.id)
-    return form_page(
-        "endpoints/endpoint.html",
-        form,
-        status=status,
-        heading=f"Endpoint {page.granted.slug}",
-        help_topic=_HELP,
-        view=endpoint_words.endpoint_view(page, viewer().zone, webhooks=len(hooks)),
-        hooks=[endpoint_words.hook_link(line) for line in hooks],
-    )

@@ -17,6 +17,7 @@ GUARDS: dict[str, set[str]] = {
     "board": {"identify_session", "check_form"},
     "settings": {"identify_session", "check_form"},
     "endpoints": {"identify_session", "check_form"},
+    "endpoint_presence": {"identify_session", "check_form"},
     "vend": {"identify_session", "check_form"},
     "webhooks": {"identify_session", "check_form"},
     "todos": {"identify_session", "check_form"},

@@ -142,6 +142,13 @@ TABLE: dict[str, Row] = {
     "GET endpoints.show_endpoint": page("/endpoints/{endpoint}", member=200),
     "POST endpoints.save_lease": form(
         "/endpoints/{endpoint}", {"default_lease_ttl_seconds": "120"}, member=404),
+    "POST endpoint_presence.clock": form(
+        "/endpoints/{endpoint}/presence", {"presence": "out", "until": "2999-01-01T18:00"},
+        member=404),
+    "POST endpoint_presence.end_override": form("/endpoints/{endpoint}/presence/end", member=404),
+    "POST endpoint_presence.save_shift": form(
+        "/endpoints/{endpoint}/shift", {"shift": "Mon-Fri 09:00-17:00"}, member=404),
+    "POST endpoint_presence.remove_shift": form("/endpoints/{endpoint}/shift/remove", member=404),
     "GET endpoints.show_revoke": page("/endpoints/{endpoint}/revoke", member=404),
     "POST endpoints.revoke": form("/endpoints/{endpoint}/revoke", member=404),
     "GET endpoints.show_delete": page("/endpoints/{revoked}/delete", member=404),

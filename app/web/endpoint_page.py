@@ -1,0 +1,71 @@
+"""One endpoint's page with all its forms; a refused one is shown among the others as it came."""
+
+from __future__ import annotations
+
+from flask import Response
+from wtforms import StringField
+
+from app.edge.deps import database, human
+from app.reads import presence, webhook_pages
+from app.reads.endpoint_pages import EndpointPage, Granted
+from app.reads.presence import SEEING, Standing
+from app.web import endpoint_words, presence_words
+from app.web.answers import form_page, viewer
+from app.web.forms import Form
+
+HELP = "endpoints"
+
+
+class LeaseForm(Form):
+    """The one thing of its scope that may change (operator-api.md, PATCH)."""
+
+    default_lease_ttl_seconds = StringField("Default lease in seconds")
+
+
+class ClockForm(Form):
+    """Clocking in or out; which of the two is the button that was pressed."""
+
+    until = StringField("Until")
+
+
+class ShiftForm(Form):
+    """When the endpoint is in, if nobody says otherwise."""
+
+    shift = StringField("Shift")
+
+
+def show(page: EndpointPage, *, refused: Form | None = None) -> Response:
+    """The page; with a refused form 422, that form as it was posted."""
+    row = page.granted
+    hooks = webhook_pages.list_lines(database(), human(), row.id)
+    standing = presence.read_as(database(), human(), str(row.id), SEEING)
+    lease, clock = _lease(row, refused), ClockForm(formdata=None)
+    return form_page(
+        "endpoints/endpoint.html",
+        lease if refused is None else refused,
+        status=200 if refused is None else 422,
+        heading=f"Endpoint {row.slug}",
+        help_topic=HELP,
+        view=endpoint_words.endpoint_view(page, viewer().zone, webhooks=len(hooks)),
+        hooks=[endpoint_words.hook_link(line) for line in hooks],
+        presence=presence_words.presence_view(row.slug, standing, viewer().zone),
+        lease_form=lease,
+        clock_form=refused if isinstance(refused, ClockForm) else clock,
+        shift_form=_shift(standing, refused),
+    )
+
+
+def _lease(row: Granted, refused: Form | None) -> LeaseForm:
+    if isinstance(refused, LeaseForm):
+        return refused
+    form, own = LeaseForm(formdata=None), row.default_lease_ttl_seconds
+    form.default_lease_ttl_seconds.data = None if own is None else str(own)
+    return form
+
+
+def _shift(standing: Standing, refused: Form | None) -> ShiftForm:
+    if isinstance(refused, ShiftForm):
+        return refused
+    form = ShiftForm(formdata=None)
+    form.shift.data = standing.presence.shift
+    return form
