@@ -7,10 +7,11 @@ import dataclasses
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from app import parts, sharing
+from app import listening, parts, sharing
+from app.cli.host import Ground
 from app.db import migrate
 from app.db.database import Database
-from app.settings import Settings
+from app.settings import KEY_NAME, Settings
 from app.sharing import Embedded
 
 
@@ -64,3 +65,26 @@ def open_database(settings: Settings) -> Iterator[Database]:
         migrate.migrate(urls.direct)
         with parts.open_database(urls, parts.key_of(found.settings), size=2) as db:
             yield db
+
+
+@contextlib.contextmanager
+def ground(settings: Settings) -> Iterator[Ground]:
+    """The database as it stands, for commands that judge it, copy it or fill it.
+
+    Raises EmbeddedError when the embedded one does not start; an external one may be away.
+    """
+    with contextlib.ExitStack() as stack:
+        found, home = settings, None
+        if settings.database_url is None:
+            found, home = stack.enter_context(backing(settings)).settings, settings.data_dir
+        urls = parts.urls_of(found)
+        is_kept = home is not None and settings.secret_key is None
+        yield Ground(
+            pooled=urls.pooled,
+            direct=urls.direct,
+            names_direct=not urls.prepares,
+            key=found.secret_key,
+            key_place=f"{home}/secret.key" if is_kept else KEY_NAME,
+            home=home,
+            wake_ups_arrive=lambda: listening.wake_ups_arrive(urls.direct),
+        )

@@ -70,6 +70,7 @@ def _host(settings: Settings) -> Host:
         serve=lambda: supervisor.serve(settings, level=level.name),
         migrate=lambda: _migrate(settings),
         open_database=lambda: hosting.open_database(settings),
+        ground=lambda: hosting.ground(settings),
         spawn=_spawn,
     )
 

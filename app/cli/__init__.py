@@ -11,6 +11,7 @@ import click
 from app.cli import (
     admin,
     agent,
+    backup,
     budget,
     completion,
     demo,
@@ -46,7 +47,7 @@ def switchboard() -> None:
 
 
 for command in (
-    serve.serve, serve.migrate, serve.version, admin.admin, completion.completion,
+    serve.serve, serve.migrate, serve.version, admin.admin, backup.db, completion.completion,
     login.login, login.status, login.logout,
     endpoint.endpoint, agent.agent, todo.todo, webhook.webhook, event.event, work.work,
     budget.queue, demo.demo,

@@ -12,6 +12,25 @@ from app.db.database import Database
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Ground:
+    """The database a host command works on, as it stands: reachable or not, and never migrated.
+
+    `pooled` and `direct` are the two ways to it; they are the same text unless `names_direct`.
+    `key` is what stored secrets are sealed with, None when it is not set; `key_place` is where it
+    comes from. `home` is the data folder of the embedded Postgres, None with an external one.
+    `wake_ups_arrive` says whether a NOTIFY reaches a LISTEN on the direct way.
+    """
+
+    pooled: str
+    direct: str
+    names_direct: bool
+    key: bytes | None
+    key_place: str
+    home: Path | None
+    wake_ups_arrive: Callable[[], bool]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Host:
     """The machine a command runs on, seen through the roof (house 4.1: settings arrive as values).
 
@@ -22,9 +41,10 @@ class Host:
     until it is told to stop and answers an exit code. `migrate` answers the names of the migrations
     it applied. `open_database` gives host commands a database that is migrated, and closes it: with
     the embedded Postgres it joins a running server's cluster or starts one for the moment.
-    `is_embedded` says whether that is the database. `local_url` is where a server of these settings
-    listens, seen from this machine. `spawn` runs another `switchboard WORDS` with these variables
-    changed, its output and errors piped together; it does not outlive this process.
+    `is_embedded` says whether that is the database. `ground` gives them the same one untouched.
+    `local_url` is where a server of these settings listens, seen from this machine. `spawn`
+    runs another `switchboard WORDS` with these variables changed, its output and errors piped
+    together; it does not outlive this process.
     """
 
     version: str
@@ -40,4 +60,5 @@ class Host:
     serve: Callable[[], int]
     migrate: Callable[[], list[str]]
     open_database: Callable[[], AbstractContextManager[Database]]
+    ground: Callable[[], AbstractContextManager[Ground]]
     spawn: Callable[[Sequence[str], Mapping[str, str]], subprocess.Popen[bytes]]

@@ -50,24 +50,37 @@ def migrate(url: str, folder: Path | None = None) -> list[str]:
     Raises MigrationError when an applied file was edited or is newer than this release, and
     psycopg.Error when a file fails (nothing of it stays).
     """
-    wanted = migrations(folder)
     with psycopg.connect(url, autocommit=True, connect_timeout=5) as conn:
-        with conn.transaction():
-            _lock(conn)
-            conn.execute(SQL["create_schema_migrations"])
-        applied = [m.version for m in wanted if _apply(conn, m)]
-        _refuse_newer(conn, {m.version for m in wanted})
-    return applied
+        return apply(conn, migrations(folder))
+
+
+def apply(conn: Connection, wanted: list[Migration]) -> list[str]:
+    """Apply what is pending of `wanted` on an open connection; answer the versions applied.
+
+    In a transaction of the caller's, all of it belongs to that. Raises as migrate() does.
+    """
+    with conn.transaction():
+        lock(conn)
+        conn.execute(SQL["create_schema_migrations"])
+    done = [m.version for m in wanted if _apply(conn, m)]
+    _refuse_newer(conn, {m.version for m in wanted})
+    return done
 
 
 def pending(conn: Connection) -> list[str]:
     """The versions that the database does not have yet; [] when it is current."""
-    row = conn.execute(SQL["read_whether_migrated"]).fetchone()
-    known = _applied(conn) if row and row[0] else {}
+    known = applied(conn)
     return [m.version for m in migrations() if known.get(m.version) != m.sha256]
 
 
-def _lock(conn: Connection) -> None:
+def applied(conn: Connection) -> dict[str, str]:
+    """Every migration the database has, and its SHA-256; nothing when it was never migrated."""
+    row = conn.execute(SQL["read_whether_migrated"]).fetchone()
+    return _applied(conn) if row and row[0] else {}
+
+
+def lock(conn: Connection) -> None:
+    """Wait for whoever migrates, and keep others waiting until the end of the transaction."""
     conn.execute(SQL["lock_migrations"], {"lock": _LOCK})
 
 
@@ -77,7 +90,7 @@ def _applied(conn: Connection) -> dict[str, str]:
 
 def _apply(conn: Connection, migration: Migration) -> bool:
     with conn.transaction():
-        _lock(conn)
+        lock(conn)
         known = _applied(conn).get(migration.version)
         if known == migration.sha256:
             return False

@@ -57,6 +57,7 @@ def host(tmp_path: Path, fake: FakeServer) -> Host:
         serve=_never,
         migrate=_never,
         open_database=_never,
+        ground=_never,
         spawn=_never,
     )
 
