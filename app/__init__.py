@@ -24,6 +24,7 @@ from app.web import (
     add_todo,
     board,
     budgets,
+    endpoint_hooks,
     endpoint_presence,
     endpoints,
     help,
@@ -41,7 +42,7 @@ from app.web import settings as preferences  # `app.settings` is the server's ow
 
 _PAGES = (
     account, oidc, board, todos, todo_actions, add_todo, queues, budgets, endpoints,
-    endpoint_presence, vend, webhooks, preferences, live, help,
+    endpoint_presence, endpoint_hooks, vend, webhooks, preferences, live, help,
 )  # fmt: skip
 _SURFACES = (health, metrics, stream, agent, operator, ingest)
 _DOORS = tuple(door.bp for door in (*_PAGES, *_SURFACES))

@@ -5,11 +5,13 @@ from __future__ import annotations
 from flask import Response
 from wtforms import StringField
 
+from app.domain.verbs import NOTIFY
 from app.edge.deps import database, human
+from app.reads import hooks as hook_list
 from app.reads import presence, webhook_pages
 from app.reads.endpoint_pages import EndpointPage, Granted
 from app.reads.presence import SEEING, Standing
-from app.web import endpoint_words, presence_words
+from app.web import endpoint_words, hook_words, presence_words
 from app.web.answers import form_page, viewer
 from app.web.forms import Form
 
@@ -38,6 +40,7 @@ def show(page: EndpointPage, *, refused: Form | None = None) -> Response:
     """The page; with a refused form 422, that form as it was posted."""
     row = page.granted
     hooks = webhook_pages.list_lines(database(), human(), row.id)
+    calls = hook_list.list_of_endpoint(database(), human(), row.id)
     standing = presence.read_as(database(), human(), str(row.id), SEEING)
     lease, clock = _lease(row, refused), ClockForm(formdata=None)
     return form_page(
@@ -48,6 +51,8 @@ def show(page: EndpointPage, *, refused: Form | None = None) -> Response:
         help_topic=HELP,
         view=endpoint_words.endpoint_view(page, viewer().zone, webhooks=len(hooks)),
         hooks=[endpoint_words.hook_link(line) for line in hooks],
+        has_hooks=bool(calls) or not set(NOTIFY).isdisjoint(row.verbs),
+        notify_hooks=hook_words.cards(row.id, calls, viewer().zone),
         presence=presence_words.presence_view(row.slug, standing, viewer().zone),
         lease_form=lease,
         clock_form=refused if isinstance(refused, ClockForm) else clock,

@@ -18,6 +18,7 @@ GUARDS: dict[str, set[str]] = {
     "settings": {"identify_session", "check_form"},
     "endpoints": {"identify_session", "check_form"},
     "endpoint_presence": {"identify_session", "check_form"},
+    "endpoint_hooks": {"identify_session", "check_form"},
     "vend": {"identify_session", "check_form"},
     "webhooks": {"identify_session", "check_form"},
     "todos": {"identify_session", "check_form"},

@@ -279,6 +279,20 @@ class Make:
         self._insert("webhook_routes", webhook_id=webhook.id, target_endpoint_id=target.id,
                      granted_by_human_id=granted_by.id if granted_by else None)
 
+    def notify_hook(
+        self,
+        endpoint: Endpoint,
+        url: str = "https://hooks.example.org/wake?token=hush",
+        *,
+        secret: str = "whsec_" + "A" * 43 + "=",
+        **columns: object,
+    ) -> uuid.UUID:
+        """A notify hook of an endpoint, enabled unless a column says otherwise."""
+        made = uuid.uuid4()
+        self._insert("notify_hooks", id=made, endpoint_id=endpoint.id, url=url,
+                     secret=Sealer(SEALING_KEY).seal(secret, str(made)), **columns)
+        return made
+
     # --- work -------------------------------------------------------------------------------
 
     def todo(

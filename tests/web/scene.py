@@ -149,6 +149,11 @@ TABLE: dict[str, Row] = {
     "POST endpoint_presence.save_shift": form(
         "/endpoints/{endpoint}/shift", {"shift": "Mon-Fri 09:00-17:00"}, member=404),
     "POST endpoint_presence.remove_shift": form("/endpoints/{endpoint}/shift/remove", member=404),
+    "POST endpoint_hooks.disable": form("/endpoints/{endpoint}/hooks/{hook}/disable", member=404),
+    "POST endpoint_hooks.enable": form("/endpoints/{endpoint}/hooks/{hook}/enable", member=404),
+    "GET endpoint_hooks.show_delete": page(
+        "/endpoints/{endpoint}/hooks/{hook}/delete", member=404),
+    "POST endpoint_hooks.delete": form("/endpoints/{endpoint}/hooks/{hook}/delete", member=404),
     "GET endpoints.show_revoke": page("/endpoints/{endpoint}/revoke", member=404),
     "POST endpoints.revoke": form("/endpoints/{endpoint}/revoke", member=404),
     "GET endpoints.show_delete": page("/endpoints/{revoked}/delete", member=404),
@@ -257,7 +262,8 @@ def _scene(
     names = {
         "queue": str(int(queue)), "paused": str(int(paused)), "endpoint": str(first.id),
         "second": str(second.id), "target": str(third.id), "revoked": str(gone.id),
-        "webhook": str(hook.id), "link": make.login_link(human), "topic": "claims",
+        "webhook": str(hook.id), "hook": str(make.notify_hook(first)),
+        "link": make.login_link(human), "topic": "claims",
         "token": hashlib.sha256(make.operator_token(human, name=f"{title} token").encode()
                                 ).hexdigest(),
         **{name: str(made) for name, made in todo.items()},
