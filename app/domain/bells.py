@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from dataclasses import dataclass
 from enum import StrEnum
 
-SILENCE = timedelta(minutes=1)
-
-_REMEMBERED = 10_000
 _CLOSING_TAG = re.compile(r"</channel>", re.IGNORECASE)
 _BREAKS = str.maketrans({"\r": " ", "\n": " "})
 
@@ -46,28 +42,6 @@ class Bell:
 
     content: str
     meta: dict[str, str]
-
-
-@dataclass(slots=True)
-class Hush:
-    """The todos that this process rang within the last minute, by the database's clock.
-
-    A creation bell stamps its todo; a reopen bell must not (R63), so memory alone knows of it.
-    """
-
-    _rung: dict[str, datetime] = field(default_factory=dict)
-
-    def is_over(self, todo_id: str, at: datetime) -> bool:
-        """Whether the todo may ring again; also when the clock was moved back."""
-        told = self._rung.get(todo_id)
-        return told is None or not timedelta(0) <= at - told < SILENCE
-
-    def begin(self, todo_id: str, at: datetime) -> None:
-        """The todo rang."""
-        if len(self._rung) >= _REMEMBERED:
-            self._rung = {each: told for each, told in self._rung.items() if at - told < SILENCE}
-        if len(self._rung) < _REMEMBERED:
-            self._rung[todo_id] = at
 
 
 def neutral(text: str) -> str:

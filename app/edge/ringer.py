@@ -17,7 +17,7 @@ from uuid import UUID
 from app.db.changes import Change
 from app.db.database import Database
 from app.db.listener import Listener
-from app.domain.bells import Bell, Hush
+from app.domain.bells import Bell
 from app.domain.errors import DomainError
 from app.transactions import bell_rounds, bell_rows, bell_stamps
 from app.transactions.bell_rows import Ring, Row
@@ -87,7 +87,6 @@ class Ringer:
         self._lock = threading.Lock()
         self._streams: dict[UUID, list[Stream]] = {}
         self._present: dict[UUID, bool] = {}
-        self._hush = Hush()
         self._taken: list[Row] = []
         self._taken_at = 0.0
         self._wake = threading.Event()
@@ -195,7 +194,10 @@ class Ringer:
                 return
             rows = self._take(present)
             if rows:
-                rings = bell_rows.judge(self._db, rows, present, self._hush)
+                # A digest commits together with the presence it follows: what was known before
+                # may be older than the row, and would drop it.
+                self._look()
+                rings = bell_rows.judge(self._db, rows, self._who())
                 self.ring(bell_stamps.stamp(self._db, rings))
             self._taken = []
             if len(rows) < bell_rows.TAKE:
@@ -229,8 +231,6 @@ class Ringer:
             streams = [s for each in ring.endpoint_ids for s in self._streams.get(each, [])]
         for stream in sorted(streams, key=lambda each: each.rung_at):
             if stream.offer(ring.bell):
-                if ring.todo_id is not None:
-                    self._hush.begin(ring.todo_id, ring.at)
                 return True
         _log.info("doorbell_dropped kind=%s", ring.kind)
         return False

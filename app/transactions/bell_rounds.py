@@ -60,7 +60,6 @@ def _round(
             asked = {**params, "queue_ids": admitted, "limit": MOST}
             rung = many(conn, mark, asked, _Rung)
         todos = bell_rows.read_todos(conn, [each.id for each in rung])
-        at = db.now(conn)
     for queue_id, deferral in closed.items():
         reopening.owe(db, queue_id, deferral.reason)
     rings = [
@@ -68,7 +67,6 @@ def _round(
             kind=Kind.TODO,
             bell=todos[each.id].bell,
             endpoint_ids=(each.endpoint_id,),
-            at=at,
             todo_id=each.id,
             queue_ids=(todos[each.id].queue_id,),
             has_policy=todos[each.id].has_policy,

@@ -10,7 +10,7 @@ from uuid import UUID
 from app.db.database import Connection, Database, many, value
 from app.db.statements import load
 from app.domain.admission import Deferral
-from app.domain.bells import Bell, DigestReason, Hush, Kind, digest_bell, todo_bell
+from app.domain.bells import Bell, DigestReason, Kind, digest_bell, todo_bell
 from app.domain.values import Json
 from app.reads import admission
 from app.transactions import reopening, ringing
@@ -37,15 +37,15 @@ class Row:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ring:
-    """A bell that may be written, to one of `endpoint_ids`, what to stamp for it, and when judged.
+    """A bell that may be written, to one of `endpoint_ids`, and what to stamp for it.
 
-    `clears` rings although its todo rang within the last minute.
+    `row_id` is the row it comes of, if one. `clears`: although its todo rang within a minute.
     """
 
     kind: Kind
     bell: Bell
     endpoint_ids: tuple[UUID, ...]
-    at: datetime
+    row_id: int | None = None
     todo_id: str | None = None
     queue_ids: tuple[int, ...] = ()
     has_policy: bool = False
@@ -105,9 +105,7 @@ def take(
     return sorted(taken, key=lambda row: row.id)
 
 
-def judge(
-    db: Database, rows: Sequence[Row], present: Mapping[UUID, bool], hush: Hush
-) -> list[Ring]:
+def judge(db: Database, rows: Sequence[Row], present: Mapping[UUID, bool]) -> list[Ring]:
     """What of the taken rows may ring now: endpoint in, queue admitted, todo pending still.
 
     A reopen row is not tied to its todo: the oldest eligible one rings. Each todo at most once,
@@ -118,18 +116,17 @@ def judge(
         todos = read_todos(conn, [each for each in todo_ids.values() if each])
         closed = _closed(conn, todos.values())
         drains = _drains(conn, rows, present)
-        at = db.now(conn)
     rings: list[Ring] = []
     for row in rows:
         if row.kind == Kind.DIGEST:
-            rings += _digest(row, present, at)
+            rings += _digest(row, present)
             continue
         todo = todos.get(todo_ids.get(row.id) or "")
-        if todo is None or todo.queue_id in closed or _is_silent(row, todo, rings, hush, at):
+        if todo is None or todo.queue_id in closed or _rings_now(row, todo, rings):
             continue
         targets = _targets(row, present, drains)
         if targets:
-            rings.append(_ring(row, todo, targets, at))
+            rings.append(_ring(row, todo, targets))
     return rings
 
 
@@ -183,25 +180,17 @@ def _targets(
     )
 
 
-def _is_silent(
-    row: Row, todo: RingingTodo, rings: Sequence[Ring], hush: Hush, at: datetime
-) -> bool:
-    """Whether the todo rang already, in this batch or within a minute at this process.
-
-    A reopen bell ignores that; so does a retry, but for its own batch (push.md, "Delivery").
-    """
-    if row.kind == Kind.REOPEN:
-        return False
-    rings_now = any(each.todo_id == todo.id for each in rings)
-    return rings_now or not (_clears(row) or hush.is_over(todo.id, at))
+def _rings_now(row: Row, todo: RingingTodo, rings: Sequence[Ring]) -> bool:
+    """Whether another row of this batch rings the todo; a reopen bell ignores that."""
+    return row.kind != Kind.REOPEN and any(each.todo_id == todo.id for each in rings)
 
 
-def _ring(row: Row, todo: RingingTodo, targets: tuple[UUID, ...], at: datetime) -> Ring:
+def _ring(row: Row, todo: RingingTodo, targets: tuple[UUID, ...]) -> Ring:
     return Ring(
         kind=Kind(row.kind),
         bell=todo.bell,
         endpoint_ids=targets,
-        at=at,
+        row_id=row.id,
         todo_id=todo.id,
         queue_ids=(todo.queue_id,),
         has_policy=todo.has_policy,
@@ -209,7 +198,7 @@ def _ring(row: Row, todo: RingingTodo, targets: tuple[UUID, ...], at: datetime) 
     )
 
 
-def _digest(row: Row, present: Mapping[UUID, bool], at: datetime) -> list[Ring]:
+def _digest(row: Row, present: Mapping[UUID, bool]) -> list[Ring]:
     if row.endpoint_id is None or not present.get(row.endpoint_id):
         return []
     match row.meta:
@@ -228,7 +217,7 @@ def _digest(row: Row, present: Mapping[UUID, bool], at: datetime) -> list[Ring]:
             )
             ids = tuple(each for each in queue_ids if isinstance(each, int))
             to = (row.endpoint_id,)
-            return [Ring(kind=Kind.DIGEST, bell=bell, endpoint_ids=to, at=at, queue_ids=ids)]
+            return [Ring(kind=Kind.DIGEST, bell=bell, endpoint_ids=to, queue_ids=ids)]
     return []
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from app.db.database import Database, many, run
+from app.db.database import Connection, Database, many, run
 from app.db.statements import load
 from app.domain.bells import Kind
 from app.transactions.bell_rows import Ring
@@ -26,22 +26,38 @@ def stamp(db: Database, rings: Sequence[Ring]) -> list[Ring]:
     Unavailable.
     """
     todos = [each for each in rings if each.kind is Kind.TODO]
-    queues = {q for each in rings if each.kind is Kind.REOPEN for q in each.queue_ids}
-    digests = [each for each in rings if each.kind is Kind.DIGEST]
-    silent: set[str] = set()
     with db.reading() as conn:
-        if todos:
-            ids = [each.todo_id for each in todos]
-            cleared = [each.todo_id for each in todos if each.clears]
-            params = {"ids": ids, "cleared": cleared}
-            silent = {each.id for each in many(conn, SQL["mark_rung"], params, _Silent)}
-        if queues:
-            run(conn, SQL["mark_reopen_rung"], {"queue_ids": sorted(queues)})
-        for each in digests:
-            counted = {"endpoint_id": each.endpoint_ids[0], "queue_ids": list(each.queue_ids)}
-            run(conn, SQL["mark_digest_rung"], counted)
+        _stamp_queues(conn, [each for each in rings if each.kind is Kind.REOPEN])
+        silent = _stamp_todos(conn, todos)
+        for each in rings:
+            if each.kind is Kind.DIGEST:
+                counted = {"endpoint_id": each.endpoint_ids[0], "queue_ids": list(each.queue_ids)}
+                run(conn, SQL["mark_digest_rung"], counted)
     tell_skipped(db, todos)
     return [each for each in rings if each.kind is not Kind.TODO or each.todo_id not in silent]
+
+
+def _stamp_queues(conn: Connection, reopened: Sequence[Ring]) -> None:
+    if not reopened:
+        return
+    told = {
+        "row_ids": [each.row_id for each in reopened],
+        "todo_ids": [each.todo_id for each in reopened],
+    }
+    run(conn, SQL["mark_reopen_told"], told)
+    queue_ids = sorted({q for each in reopened for q in each.queue_ids})
+    run(conn, SQL["mark_reopen_rung"], {"queue_ids": queue_ids})
+
+
+def _stamp_todos(conn: Connection, todos: Sequence[Ring]) -> frozenset[str]:
+    """The todos among these that stay silent."""
+    if not todos:
+        return frozenset()
+    asked = {
+        "ids": [each.todo_id for each in todos],
+        "cleared": [each.todo_id for each in todos if each.clears],
+    }
+    return frozenset(each.id for each in many(conn, SQL["mark_rung"], asked, _Silent))
 
 
 def tell_skipped(db: Database, stamped: Iterable[Ring]) -> None:

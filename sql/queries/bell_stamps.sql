@@ -3,11 +3,18 @@
 -- name: mark_rung
 -- The taker of a creation bell stamps its todo and spends no ring of its budget. One statement
 -- decides and stamps, so that a todo rings once a minute over all processes; answers those that
--- rang within the last minute. A todo that is locked is being claimed, or stamped by another: the
--- bell does not wait for it, for it would hold up every stream of this process.
+-- rang within the last minute, by a bell of their own or for a reopening. A todo that is locked is
+-- being claimed, or stamped by another: the bell does not wait for it, for it would hold up every
+-- stream of this process.
 with free as (
   select t.id,
-         coalesce(t.last_ringed_at > (select clock()) - interval '1 min', false) as rang
+         coalesce(t.last_ringed_at > (select clock()) - interval '1 min', false)
+         or exists (select 1
+                      from doorbells d
+                     where d.queue_id = t.queue_id and d.kind = 'reopen'
+                       and d.created_at > (select clock()) - interval '2 min'
+                       and d.taken_at > (select clock()) - interval '1 min'
+                       and d.meta ->> 'rang' = t.id) as rang
     from todos t
    where t.id = any (%(ids)s) and t.state = 'pending'
    order by t.id
@@ -21,6 +28,14 @@ with free as (
 select f.id
   from free f
  where f.rang and f.id <> all (%(cleared)s);
+
+-- name: mark_reopen_told
+-- A reopen bell starts the silence of the todo it names and must not write the todo (R63): its own
+-- row remembers which one it was.
+update doorbells d
+   set meta = jsonb_build_object('rang', r.todo_id)
+  from unnest(%(row_ids)s::bigint[], %(todo_ids)s::text[]) as r (id, todo_id)
+ where d.id = r.id;
 
 -- name: mark_reopen_rung
 -- One stamp pushes back the heartbeat of the whole queue (R63). In the order of their ids: several

@@ -1,15 +1,10 @@
-"""What a doorbell says, and how long its todo stays silent."""
+"""What a doorbell says."""
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
-
 import pytest
 
-from app.domain import bells
-from app.domain.bells import DigestReason, Hush, age_words, digest_bell, neutral, todo_bell
-
-NOON = datetime(2026, 11, 30, 12, tzinfo=UTC)
+from app.domain.bells import DigestReason, age_words, digest_bell, neutral, todo_bell
 
 
 @pytest.mark.parametrize(
@@ -54,26 +49,3 @@ def test_a_digest_counts_and_names_queues_in_order_and_no_todo() -> None:
 )  # fmt: skip
 def test_an_age_is_told_in_its_largest_whole_unit(seconds: int, words: str) -> None:
     assert age_words(seconds) == words
-
-
-def test_a_todo_is_silent_for_a_minute_after_it_rang() -> None:
-    hush = Hush()
-    hush.begin("td_1", NOON)
-
-    assert not hush.is_over("td_1", NOON + timedelta(seconds=59))
-    assert hush.is_over("td_1", NOON + timedelta(seconds=60))
-    assert hush.is_over("td_1", NOON - timedelta(seconds=1))  # a clock that was moved back
-    assert hush.is_over("td_2", NOON)
-
-
-def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bells, "_REMEMBERED", 3)
-    hush = Hush()
-    for number in range(5):
-        hush.begin(f"td_{number}", NOON)
-    later = NOON + timedelta(minutes=2)
-    hush.begin("td_9", later)
-
-    assert hush.is_over("td_4", NOON)  # no room: it may ring twice, which is only a hint too many
-    assert not hush.is_over("td_9", later)
-    assert len(hush._rung) == 1

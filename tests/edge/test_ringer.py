@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import psycopg
 import pytest
@@ -16,8 +17,9 @@ from app.domain.callers import Endpoint
 from app.domain.errors import Unavailable
 from app.edge import ringer as module
 from app.edge.ringer import BUFFER, Ringer, Stream
-from app.transactions import bell_rows, ringing
+from app.transactions import bell_rows, presence, ringing
 from app.transactions.bell_rows import Ring
+from tests.support.feed import RecordingFeed
 from tests.support.make import Make
 from tests.support.wait import wait_for
 
@@ -177,6 +179,23 @@ def test_who_goes_out_hears_nothing_from_then_on(
     wait_for(lambda: make.value("select count(*) from doorbells where taken_at is null") == 0)
 
     assert stream.wait(0.2) is None
+
+
+def test_a_digest_rings_though_the_presence_it_follows_was_not_read_yet(
+    db: Database, make: Make, ringer: Ringer, lane: Endpoint
+) -> None:
+    """Both commit together, and a notice about something else may come before their own."""
+    stream, _ = ringer.open(lane.id)
+    presence.clock_out(db, lane)
+    wait_for(lambda: ringer._present.get(lane.id) is False)
+    made = make.todo(lane, rings=True)
+
+    presence.clock_in(replace(db, feed=RecordingFeed()), lane)
+    db.feed.changed(made.queue_id)
+
+    bell = stream.wait(module.LOOK + 2)
+    assert bell is not None
+    assert bell.meta["reason"] == "clock_in"
 
 
 def test_an_outage_after_taking_loses_no_bell(

@@ -9,7 +9,6 @@ import psycopg
 import pytest
 
 from app.db.database import Database
-from app.domain.bells import Hush
 from app.domain.callers import Endpoint
 from app.transactions import bell_rows, bell_stamps, reopening, ringing
 from app.transactions.bell_rows import Ring
@@ -30,13 +29,13 @@ def lane(make: Make) -> Endpoint:
 
 
 def taken(
-    db: Database, *endpoints: Endpoint, process: str = "me", hush: Hush | None = None,
+    db: Database, *endpoints: Endpoint, process: str = "me",
     out: tuple[Endpoint, ...] = (),
 ) -> list[Ring]:
     """What one process rings that holds streams of these endpoints, of which some are out."""
     present = {each.id: each not in out for each in endpoints}
     rows = bell_rows.take(db, process, present)
-    return bell_stamps.stamp(db, bell_rows.judge(db, rows, present, hush or Hush()))
+    return bell_stamps.stamp(db, bell_rows.judge(db, rows, present))
 
 
 def todo_ids(rings: list[Ring]) -> list[str | None]:
@@ -235,31 +234,46 @@ def test_two_processes_that_hold_two_rows_of_one_todo_ring_once(
         ringing.created(db, [todo])
     present = {lane.id: True}
     batches = [bell_rows.take(db, "each", present, limit=1) for _ in range(2)]
-    judged = [bell_rows.judge(db, rows, present, Hush()) for rows in batches]
+    judged = [bell_rows.judge(db, rows, present) for rows in batches]
 
     assert [len(rings) for rings in judged] == [1, 1]
     assert sorted(len(bell_stamps.stamp(db, rings)) for rings in judged) == [0, 1]
 
 
-def test_a_reopen_bell_ignores_silence_and_starts_it_anew(
+def test_a_reopen_bell_ignores_silence_and_starts_it_anew_at_every_process(
     db: Database, make: Make, clock: Clock, lane: Endpoint
 ) -> None:
     clock.set(NOON)
     todo = make.todo(lane, rings=True)
-    hush = Hush()
     ringing.created(db, [todo])
-    for ring in taken(db, lane, hush=hush):
-        hush.begin(ring.todo_id or "", ring.at)
+    taken(db, lane)
     clock.advance(50)
     owed(make, lane, todo.queue_id, todo)
-    reopened = taken(db, lane, hush=hush)
-    for ring in reopened:
-        hush.begin(ring.todo_id or "", ring.at)
-    clock.advance(50)
-    ringing.created(db, [todo])
+    reopened = taken(db, lane)
+    heard = []
+    for seconds in (50, 9, 1):
+        clock.advance(seconds)
+        ringing.created(db, [todo])
+        heard.append(len(taken(db, lane, process="another")))
 
     assert todo_ids(reopened) == [todo]
-    assert taken(db, lane, hush=hush) == []
+    assert heard == [0, 0, 1]
+
+
+def test_a_reopen_bell_silences_the_todo_it_named_and_one_that_was_dropped_none(
+    db: Database, make: Make, lane: Endpoint
+) -> None:
+    first, second = make.todo(lane, rings=True), make.todo(lane, rings=True)
+    make.run(f"{CLAIM} where id = %s", str(first))
+    owed(make, lane, first.queue_id, first)
+    assert todo_ids(taken(db, lane)) == [second]
+    make.run(f"{CLAIM} where id = %s", str(second))
+    owed(make, lane, first.queue_id, first)
+    assert taken(db, lane) == []
+    make.run("update todos set state = 'pending', owner = null, lease_expires_at = null")
+    ringing.created(db, [first, second])
+
+    assert todo_ids(taken(db, lane)) == [first]
 
 
 # --- stamps --------------------------------------------------------------------------------------
