@@ -208,6 +208,7 @@ def test_a_card_that_vanishes_under_the_focus_stays_until_the_focus_leaves(
     expect(page.locator(f"#todo-{first}")).to_contain_text("No longer in this list")
 
     assert focused(page) == f"todo-{first}-link"
+    expect(page.locator(f"#q-{scene.inbox}-cards > li").first).to_have_id(f"todo-{first}")
     page.locator(f"#todo-{second}-link").focus()
     expect(page.locator(f"#todo-{first}")).to_have_count(0)
     assert focused(page) == f"todo-{second}-link"

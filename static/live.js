@@ -373,6 +373,10 @@
     let place = list.firstElementChild;
     for (const wanted of [...fresh.children]) {
       const item = itemOf(list, wanted.id);
+      // A card that is about to leave keeps its place too, so that nothing moves under the focus.
+      while (place && place !== item && place.classList.contains("card--gone")) {
+        place = place.nextElementSibling;
+      }
       if (!item) {
         const made = document.importNode(wanted, true);
         list.insertBefore(made, place);
