@@ -19,6 +19,7 @@ from a11y.support.browser import Visit
 MOST_PAGES = 80
 ALIKE = 2  # pages of one shape (/todos/td_1, /todos/td_2) that are looked at
 _NOT_PAGES = ("/events", "/static/", "/api/", "/agent/", "/auth/", "/metrics", "/healthz")
+_OVER = "it is used up, too old, or was never one"
 _IDS = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}|td_[0-9a-f]{32}|(?<=/)[0-9]+(?=/|$)")
 
 Say = Callable[[str], None]
@@ -98,7 +99,9 @@ def inspect(
 def _sign_in(visit: Visit, link: str) -> None:
     page = visit.context.new_page()
     try:
-        page.goto(link)
+        answer = page.goto(link)
+        if answer is None or answer.status != 200:
+            raise Refused(f"Cannot sign in with {link}: {_OVER}.")
         page.get_by_role("button", name="Sign in", exact=True).click(timeout=10_000)
         page.wait_for_url(f"{visit.site_url}/**", timeout=10_000)
     except Error as error:

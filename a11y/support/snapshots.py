@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 import re
 from pathlib import Path
@@ -33,4 +34,6 @@ def assert_matches(page: Page, name: str) -> None:
     found, path = seen_by_reader(page), FOLDER / f"{name}.yml"
     if os.environ.get("A11Y_REVIEW"):
         path.write_text(found, encoding="utf-8")
-    assert found.splitlines() == path.read_text(encoding="utf-8").splitlines()
+    reviewed = path.read_text(encoding="utf-8")
+    assert found == reviewed, "\n".join(difflib.unified_diff(
+        reviewed.splitlines(), found.splitlines(), "reviewed", "found", lineterm="", n=1))
