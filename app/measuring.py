@@ -11,10 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from app.edge import metrics
-from app.edge.metrics import Metrics
-
-VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
-"""Where prometheus_client looks; `serve` sets it for its children, nobody else does."""
+from app.edge.metrics import VARIABLE, Metrics
 
 
 @contextlib.contextmanager

@@ -20,6 +20,7 @@ import click
 
 from app import children, hosting, listening, measuring, parts
 from app.db import migrate
+from app.edge.metrics import VARIABLE
 from app.greeting import greet
 from app.hosting import Backing
 from app.listening import StartError
@@ -148,7 +149,7 @@ def _environment(settings: Settings, counting: Path) -> dict[str, str]:
         **own_modules(),
         "SWITCHBOARD_DATABASE_URL": parts.urls_of(settings).pooled,
         KEY_NAME: parts.key_of(settings).hex(),
-        measuring.VARIABLE: str(counting),
+        VARIABLE: str(counting),
     }
 
 

@@ -29,12 +29,14 @@ _log = logging.getLogger(__name__)
 class Gauges:
     """The collectors of one process, each asked once per scrape, and failing alone."""
 
-    def __init__(self, database: Database, labels: QueueLabels, errors: Sink) -> None:
-        """`errors` counts what failed."""
-        self._errors = errors
+    def __init__(self, database: Database, labels: QueueLabels, counting: Sink) -> None:
+        """`counting` counts what failed, and learns which queues have counters at all."""
+        self._database = database
+        self._labels = labels
+        self._counting = counting
         self._questions: dict[str, Question[Families]] = {
-            QUEUES: Question(lambda: _queues(gauges.queues(database), labels)),
-            ADMISSION: Question(lambda: _admission(gauges.policies(database), labels)),
+            QUEUES: Question(self._queues),
+            ADMISSION: Question(self._admission),
         }
 
     def collect(self) -> list[GaugeMetricFamily]:
@@ -47,8 +49,23 @@ class Gauges:
             return answer()
         except Exception as fault:
             _log.warning("collector_failed collector=%s fault=%s", name, type(fault).__name__)
-            self._errors.moved(COLLECTION_ERRORS, 1, {"collector": name})
+            self._counting.moved(COLLECTION_ERRORS, 1, {"collector": name})
             return ()
+
+    def _queues(self) -> Families:
+        rows = gauges.queues(self._database)
+        self._show_zero("switchboard_todos_claimed_total", [row.queue for row in rows])
+        return _queues(rows, self._labels)
+
+    def _admission(self) -> Families:
+        rows = gauges.policies(self._database)
+        self._show_zero("switchboard_admission_charged_total", [row.queue for row in rows])
+        return _admission(rows, self._labels)
+
+    def _show_zero(self, counter: str, queues: Sequence[str | None]) -> None:
+        """A rise from nothing is none to Prometheus: a series must be seen before it moves."""
+        for label in {self._labels.label(queue): None for queue in queues}:
+            self._counting.moved(counter, 0, {"queue": label})
 
 
 def _queues(rows: Sequence[QueueGauge], labels: QueueLabels) -> Families:

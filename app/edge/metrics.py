@@ -7,6 +7,7 @@ one (tests) everything stays in memory. (design/dependencies.md 3)
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -19,6 +20,9 @@ from prometheus_flask_exporter import PrometheusMetrics
 from app.edge import metric_slots
 from app.edge.metric_families import COLLECTION_ERRORS, COLLECTORS, COUNTERS
 from app.edge.metric_labels import QueueLabels, source_label
+
+VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
+"""Where prometheus_client looks for the directory in which processes count together."""
 
 # Requests that wait for work or stream for hours would only be noise among the durations.
 _UNTIMED = ("/metrics$", "/agent/v1/stream$", "/events$")
@@ -94,6 +98,7 @@ def join(folder: Path, prefix: str) -> Metrics:
     Once per process, before it makes any other metric.
     """
     slot = metric_slots.take(folder, prefix)
+    os.environ[VARIABLE] = str(folder)
     values.ValueClass = values.MultiProcessValue(process_identifier=lambda: slot.name)
     return Metrics(folder, process=slot.name)
 
