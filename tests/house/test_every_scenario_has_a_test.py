@@ -10,7 +10,7 @@ import pytest
 
 from tests.house.tree import Copy, holds
 
-# The scenarios of REQ-8 (doorbells) and REQ-12 (metrics) come with those surfaces.
+# The scenarios of REQ-12 (metrics) come with that surface.
 SCENARIOS = {
     "REQ-1": ("No policy, no change", "A daily budget", "Zero pauses the queue",
               "Unknown zone is refused"),
@@ -24,6 +24,8 @@ SCENARIOS = {
     "REQ-6": ("An exhausted day keeps its work", "Deferral outlives the retry backoff"),
     "REQ-7": ("A worker is told to wait, not to poll", "Headroom on a successful claim",
               "A specific claim in a deferred queue", "Status is scoped to the caller"),
+    "REQ-8": ("No wake-up for work that cannot be claimed", "One ring at midnight",
+              "Reopening while clocked out"),
     "REQ-9": ("A policy that cannot be evaluated",),
     "REQ-10": ("By default an agent cannot raise its own ceiling", "An owner opts an agent in",
                "Another human's queue is opaque", "Lowering mid-window"),
