@@ -60,6 +60,11 @@ def test_an_empty_environment_gives_the_documented_defaults() -> None:
         ("ATTEMPT_SUMMARY_FROM_RESULT", "on", "attempt_summary_from_result", True),
         ("RETENTION_EVENTS_PER_OWNER", "7", "retention_events_per_owner", 7),
         ("RETENTION_TODOS_PER_OWNER", "2000000", "retention_todos_per_owner", 2_000_000),
+        ("NOTIFY_HOOK_MAX", "7", "notify_hook_max", 7),
+        ("NOTIFY_HOOK_MAX", "0", "notify_hook_max", 0),
+        ("NOTIFY_HOOK_ALLOW_CIDRS", "10.0.0.0/8, fd00::/8", "notify_hook_allow_cidrs",
+         ("10.0.0.0/8", "fd00::/8")),
+        ("PUSH_ALLOW_HTTP", "on", "push_allow_http", True),
         ("URL", "http://127.0.0.1:9", "url", "http://127.0.0.1:9"),
         ("CREDENTIALS", "/run/cred", "credentials", Path("/run/cred")),
         ("ENDPOINT_TOKEN", "sbk_x", "endpoint_token", "sbk_x"),
@@ -95,6 +100,12 @@ def test_a_variable_sets_its_field(name: str, text: str, field: str, expected: o
         ("RETENTION_EVENTS_PER_OWNER", "0"),
         ("RETENTION_TODOS_PER_OWNER", "1e6"),
         ("RETENTION_TODOS_PER_OWNER", "-1"),
+        ("NOTIFY_HOOK_MAX", "-1"),
+        ("NOTIFY_HOOK_MAX", "five"),
+        ("NOTIFY_HOOK_MAX", "1.5"),
+        ("NOTIFY_HOOK_ALLOW_CIDRS", "10.0.0.0/33"),
+        ("NOTIFY_HOOK_ALLOW_CIDRS", "internal"),
+        ("PUSH_ALLOW_HTTP", "maybe"),
         ("URL", "localhost"),
     ],
 )
@@ -135,6 +146,15 @@ def test_names_nobody_reads_are_reported() -> None:
     found = parsed(DEV_LOGON="1", ADDR="127.0.0.1:1")
 
     assert found.unknown == ("SWITCHBOARD_DEV_LOGON",)
+
+
+def test_what_is_said_of_hooks_reaches_those_who_judge() -> None:
+    rules = parts.hook_rules(parsed(NOTIFY_HOOK_MAX="2", PUSH_ALLOW_HTTP="1",
+                                    NOTIFY_HOOK_ALLOW_CIDRS="10.1.0.0/8", ADDR="0.0.0.0:9000"))
+
+    assert (rules.most, rules.allows_http, rules.addresses.own_port) == (2, True, 9000)
+    assert [str(network) for network in rules.addresses.allowed] == ["10.0.0.0/8"]
+    assert parts.edge_config(parsed()).hooks.most == 5
 
 
 def test_secrets_do_not_show_in_the_settings_text() -> None:

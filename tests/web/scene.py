@@ -25,7 +25,7 @@ from tests.support.make import Make, QueueId, Team
 from tests.support.pg import SEALING_KEY
 
 _numbers = itertools.count(1)
-_JSON = ("/api/", "/agent/", "/webhooks/w/", "/healthz", "/readyz", "/static/")
+_JSON = ("/api/", "/agent/", "/webhooks/w/", "/healthz", "/readyz", "/metrics", "/static/")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
