@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,13 +13,24 @@ from app.db.database import Connection, Database, one, run, value
 from app.db.resolving import AddressRefused, NotResolved
 from app.db.statements import load
 from app.domain.callers import Endpoint, Human, require_verb
-from app.domain.errors import CeilingExceeded, Forbidden, InvalidArgument, NotFound
+from app.domain.errors import (
+    CeilingExceeded,
+    Forbidden,
+    InvalidArgument,
+    NotFound,
+    RateLimited,
+)
 from app.domain.hook_urls import parse_hook_url
 from app.domain.hooks import SECONDS_PER_ATTEMPT, HookRules
 from app.domain.references import parse_uuid
 from app.transactions import configuring
 
 SQL = load("hooks")
+
+AT_ONCE = 8
+"""How many names this process resolves at once for new hooks: a slow name server holds a thread."""
+
+_SEATS = threading.BoundedSemaphore(AT_ONCE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +74,7 @@ def create(
     """Register a hook of the endpoint; without `queues` it is told of all it drains.
 
     Raises Forbidden without the verb and for a queue outside scope, InvalidArgument on `url` for
-    one that may not be dialled, CeilingExceeded.
+    one that may not be dialled, CeilingExceeded, RateLimited while many names are resolved.
     """
     require_verb(endpoint, "create_notify_hook")
     _require_reachable(url, rules)
@@ -139,6 +151,8 @@ def delete_as(db: Database, human: Human, endpoint_id: str, hook_id: str) -> Non
 def _require_reachable(url: str, rules: HookRules) -> None:
     """Judge the URL and every address of its host, as each delivery does again."""
     parsed = parse_hook_url(url, allows_http=rules.allows_http)
+    if not _SEATS.acquire(blocking=False):
+        raise RateLimited("Other hooks are being registered; try again shortly.")
     try:
         resolving.judged(parsed, rules.addresses, seconds=SECONDS_PER_ATTEMPT)
     except AddressRefused as refused:
@@ -146,6 +160,8 @@ def _require_reachable(url: str, rules: HookRules) -> None:
         raise InvalidArgument(sentence, field="url") from None
     except NotResolved:
         raise InvalidArgument("url: no address was found for its host.", field="url") from None
+    finally:
+        _SEATS.release()
 
 
 def _require_place(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import socket
+import threading
 import uuid
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
@@ -14,7 +16,14 @@ from app.db.database import Database
 from app.db.outbox import Backlog, QueueBacklog, Ready
 from app.domain.addresses import AddressRules, parse_networks
 from app.domain.callers import Endpoint
-from app.domain.errors import CeilingExceeded, Conflict, Forbidden, InvalidArgument, NotFound
+from app.domain.errors import (
+    CeilingExceeded,
+    Conflict,
+    Forbidden,
+    InvalidArgument,
+    NotFound,
+    RateLimited,
+)
 from app.domain.hooks import Failure, HookRules, Verdict
 from app.domain.verbs import BASICS, NOTIFY
 from app.reads import hooks as hook_list
@@ -99,6 +108,31 @@ def test_a_url_that_may_not_be_dialled_is_refused_and_nothing_is_stored(
 
     assert refused.value.field == "url"
     assert make.value("select count(*) from notify_hooks") == 0
+
+
+def test_slow_names_hold_a_bounded_number_of_threads(
+    db: Database, lane: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    released, asked = threading.Event(), threading.Semaphore(0)
+
+    def slow(*_: object, **__: object) -> list[object]:
+        asked.release()
+        released.wait(20)
+        return []
+
+    monkeypatch.setattr(socket, "getaddrinfo", slow)
+    with ThreadPoolExecutor(hooks.AT_ONCE) as pool:
+        held = [pool.submit(create, db, lane, "https://slow.example/")
+                for _ in range(hooks.AT_ONCE)]
+        for _ in range(hooks.AT_ONCE):
+            assert asked.acquire(timeout=10)
+        with pytest.raises(RateLimited):
+            create(db, lane)
+        released.set()
+
+    assert {type(each.exception()) for each in held} == {InvalidArgument}
+    monkeypatch.undo()
+    assert create(db, lane)
 
 
 def test_an_allowlist_frees_and_our_own_port_stays_refused(db: Database, lane: Endpoint) -> None:
