@@ -58,7 +58,7 @@ def save_shift(endpoint_id: str) -> ResponseReturnValue:
     except InvalidArgument as wrong:
         why = presence_words.shift_fault(wrong.sentence)
         return _refused(endpoint_id, form, wrong.field, why)
-    return _done(endpoint_id, found.slug, made)
+    return _done(endpoint_id, found.slug, made, fragment="shift")
 
 
 @bp.post("/endpoints/<endpoint_id>/shift/remove")
@@ -67,12 +67,14 @@ def remove_shift(endpoint_id: str) -> ResponseReturnValue:
     """No shift: the endpoint is in unless somebody says otherwise."""
     found = endpoint_pages.granted(database(), human(), endpoint_id)
     made = presence.set_shift(database(), human(), endpoint_id, None)
-    return _done(endpoint_id, found.slug, made)
+    return _done(endpoint_id, found.slug, made, fragment="shift")
 
 
-def _done(endpoint_id: str, slug: str, made: Standing) -> Response:
+def _done(
+    endpoint_id: str, slug: str, made: Standing, *, fragment: str = "presence"
+) -> Response:
     said = presence_words.said(slug, made.presence, viewer().zone)
-    return see(f"/endpoints/{endpoint_id}", flash=said, fragment="presence")
+    return see(f"/endpoints/{endpoint_id}", flash=said, fragment=fragment)
 
 
 def _refused(endpoint_id: str, form: Form, field: str | None, why: str) -> Response:

@@ -113,7 +113,7 @@ def test_the_shift_is_saved_shown_and_removed(
     saved = seat.post(at(lane, "/shift"), {"shift": f" {OFFICE} "})
     shown = seat.get(at(lane)).text
 
-    assert saved.headers["Location"] == at(lane, "#presence")
+    assert saved.headers["Location"] == at(lane, "#shift")
     assert f'value="{OFFICE}"' in shown
     assert f"Remove the shift of {lane.slug}" in buttons(shown)
     seat.post(at(lane, "/presence"), {"presence": "out"})
