@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
 
 from app import listening, parts, sharing
 from app.cli.host import Ground
 from app.db import migrate
 from app.db.database import Database
+from app.domain.checks import Site
 from app.settings import KEY_NAME, Settings
 from app.sharing import Embedded
 
@@ -85,6 +89,24 @@ def ground(settings: Settings) -> Iterator[Ground]:
             names_direct=not urls.prepares,
             key=found.secret_key,
             key_place=f"{home}/secret.key" if is_kept else KEY_NAME,
-            home=home,
+            site=_site(settings, home),
             wake_ups_arrive=lambda: listening.wake_ups_arrive(urls.direct),
         )
+
+
+def _site(settings: Settings, home: Path | None) -> Site:
+    per_process = parts.OWN_CONNECTIONS
+    web, jobs = parts.worker_count(), 1
+    direct = (web + jobs) * per_process + 1  # and the leader's lock
+    return Site(
+        base_url=settings.base_url,
+        is_loopback=settings.is_loopback,
+        has_trusted_proxies=bool(settings.trusted_proxies),
+        dev_login=settings.dev_login,
+        metrics_token=settings.metrics_token,
+        connections=web * parts.POOL_SIZE + jobs * parts.JOBS_POOL_SIZE + direct,
+        direct_connections=direct,
+        free_bytes=None if home is None else shutil.disk_usage(home).free,
+        home=str(home or ""),
+        zone_version=version("tzdata"),
+    )

@@ -15,8 +15,6 @@ from app.settings import Settings
 from app.transactions.pruning import Retention
 from jobs import runner
 
-_POOL_SIZE = 8  # one per job, and one to spare
-
 
 def main(argv: list[str]) -> int:
     """Run the jobs until SIGTERM, logging from level argv[0] on."""
@@ -30,7 +28,7 @@ def main(argv: list[str]) -> int:
     signal.signal(signal.SIGTERM, ask)
     urls = parts.urls_of(settings)
     key, rules = parts.key_of(settings), parts.hook_rules(settings)
-    with parts.open_database(urls, key, size=_POOL_SIZE, hooks=rules) as database:
+    with parts.open_database(urls, key, size=parts.JOBS_POOL_SIZE, hooks=rules) as database:
         database.counters.attach(measuring.join(os.environ, "jobs"))
         listener = Listener(dial(urls.direct))
         listener.start()

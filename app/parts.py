@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -21,6 +22,8 @@ from app.settings import KEY_NAME, Oidc, Settings, SettingsError
 from app.version import VERSION
 
 POOL_SIZE = 8
+JOBS_POOL_SIZE = 8  # one per job, and one to spare
+OWN_CONNECTIONS = 2  # of every process, past the pool: the one that listens, the one that notifies
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +33,11 @@ class Urls:
     pooled: str
     direct: str
     prepares: bool
+
+
+def worker_count() -> int:
+    """How many web processes this host gets: one per core, at least two."""
+    return max(2, os.cpu_count() or 1)
 
 
 def urls_of(settings: Settings) -> Urls:

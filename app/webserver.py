@@ -143,11 +143,6 @@ class Log:
         """Nothing is held open."""
 
 
-def worker_count() -> int:
-    """How many worker processes this host gets: one per core, at least two."""
-    return max(2, os.cpu_count() or 1)
-
-
 def main(argv: list[str]) -> int:
     """Serve on the inherited listening socket argv[0], logging from level argv[1] on."""
     descriptor, level = argv
@@ -161,7 +156,7 @@ def _options(descriptor: int) -> dict[str, object]:
     memory = Path("/dev/shm")
     return {
         "bind": f"fd://{descriptor}",
-        "workers": worker_count(),
+        "workers": parts.worker_count(),
         "worker_class": "gthread",
         "threads": _THREADS,
         "worker_connections": 2 * _THREADS,

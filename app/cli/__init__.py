@@ -15,6 +15,7 @@ from app.cli import (
     budget,
     completion,
     demo,
+    doctor,
     endpoint,
     event,
     login,
@@ -47,7 +48,8 @@ def switchboard() -> None:
 
 
 for command in (
-    serve.serve, serve.migrate, serve.version, admin.admin, backup.db, completion.completion,
+    serve.serve, serve.migrate, serve.version, admin.admin, backup.db, doctor.doctor,
+    completion.completion,
     login.login, login.status, login.logout,
     endpoint.endpoint, agent.agent, todo.todo, webhook.webhook, event.event, work.work,
     budget.queue, demo.demo,

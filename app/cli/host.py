@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from app.db.database import Database
+from app.domain.checks import Site
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,8 +18,8 @@ class Ground:
 
     `pooled` and `direct` are the two ways to it; they are the same text unless `names_direct`.
     `key` is what stored secrets are sealed with, None when it is not set; `key_place` is where it
-    comes from. `home` is the data folder of the embedded Postgres, None with an external one.
-    `wake_ups_arrive` says whether a NOTIFY reaches a LISTEN on the direct way.
+    comes from. `site` is what the settings and the host say. `wake_ups_arrive` says whether a
+    NOTIFY reaches a LISTEN on the direct way.
     """
 
     pooled: str
@@ -26,7 +27,7 @@ class Ground:
     names_direct: bool
     key: bytes | None
     key_place: str
-    home: Path | None
+    site: Site
     wake_ups_arrive: Callable[[], bool]
 
 

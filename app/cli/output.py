@@ -22,6 +22,7 @@ STATE_COLOURS = {
     "active": "green", "revoked": "red",
     "admitted": "green", "paused": "yellow", "in_flight_full": "yellow",
     "window_exhausted": "red", "admission_unavailable": "red", "equal": "green",
+    "ok": "green", "warn": "yellow", "fail": "red",
 }  # fmt: skip
 
 

@@ -13,7 +13,11 @@ import pytest
 
 from app.cli import Host, run
 from app.cli.credentials import Credentials, save
+from app.cli.host import Ground
+from app.domain.checks import Site
+from app.listening import wake_ups_arrive
 from tests.cli.fake import FakeServer
+from tests.support.pg import SEALING_KEY
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +30,19 @@ class Ran:
 
 
 Cli = Callable[..., Ran]
+
+
+SITE = Site(
+    base_url="https://sb.example", is_loopback=True, has_trusted_proxies=True, dev_login=False,
+    metrics_token="0123456789abcdef0123456789abcdef", connections=31, direct_connections=7,
+    free_bytes=5 << 30, home="DATA", zone_version="2026.6",
+)
+
+
+def ground_at(url: str, *, key: bytes | None = SEALING_KEY, site: Site = SITE) -> Ground:
+    """The database at `url`, as a host command gets it."""
+    return Ground(pooled=url, direct=url, names_direct=False, key=key, key_place="THE_KEY",
+                  site=site, wake_ups_arrive=lambda: wake_ups_arrive(url))
 
 
 def _never() -> object:

@@ -18,13 +18,12 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from app.cli.host import Ground
 from app.db import dumping, loading, migrate
 from app.db.database import Database
 from app.db.dumpfile import DumpRefused
 from app.transactions import claiming, settling
 from app.transactions.claims import Claimed, ClaimRequest
-from tests.cli.conftest import Cli, Ran
+from tests.cli.conftest import Cli, Ran, ground_at
 from tests.support.cluster import new_home
 from tests.support.make import Make
 from tests.support.pg import SEALING_KEY, Databases, Fresh
@@ -44,12 +43,6 @@ def rows_of(url: str) -> Rows:
         return {name: sorted(str(row) for (row,) in conn.execute(
             psycopg.sql.SQL("select t::text from {} t").format(psycopg.sql.Identifier(name))))
             for name in names}  # fmt: skip
-
-
-def ground_at(url: str, *, key: bytes | None = SEALING_KEY) -> Ground:
-    """The database at `url`, as a host command gets it."""
-    return Ground(pooled=url, direct=url, names_direct=False, key=key, key_place="THE_KEY",
-                  home=None, wake_ups_arrive=lambda: True)
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ import urllib3
 
 from app.domain.callers import Endpoint, Human
 from app.edge.waiting import BOARD_STREAMS_PER_SESSION, BUDGET
-from app.webserver import worker_count
+from app.parts import worker_count
 from tests.race.boards import Board, truth
 from tests.support.events import Events
 from tests.support.make import Make, QueueId
