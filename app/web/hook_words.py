@@ -85,7 +85,7 @@ def _card(endpoint_id: UUID, number: int, row: HookRow, zone: str | None) -> Hoo
         ),
         state="Enabled" if row.disabled_reason is None else _DISABLED[row.disabled_reason],
         since=instant(row.disabled_at, zone),
-        failures=_failures(row.consecutive_failures),
+        failures=_failures(row),
         last=instant(row.last_attempt_at, zone),
         fault=fault_words(row.last_error, row.last_status),
         created=instant(row.created_at, zone),
@@ -97,5 +97,8 @@ def _card(endpoint_id: UUID, number: int, row: HookRow, zone: str | None) -> Hoo
     )
 
 
-def _failures(count: int) -> str:
-    return "none" if not count else f"{count} of {FAILURES_UNTIL_DISABLED} until it is disabled"
+def _failures(row: HookRow) -> str:
+    count = row.consecutive_failures
+    if not (count and row.enabled):
+        return str(count) if count else "none"
+    return f"{count} of {FAILURES_UNTIL_DISABLED} until it is disabled"

@@ -104,6 +104,7 @@ def test_a_hook_that_disabled_itself_says_so_and_is_enabled_again(
     again = seat.get(at(lane)).text
 
     assert "Disabled by itself after 10 failed deliveries in a row since" in text(shown)
+    assert "Failures in a row 10 Last attempt" in text(shown)
     assert "Enable hook 1" in buttons(shown)
     assert answer.headers["Location"] == at(lane, f"#hook-{hook}-switch")
     assert "Hook 1 to https://hooks.example.org/wake?«redacted» is enabled." in again
