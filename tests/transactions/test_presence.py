@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from app.db.database import Database
-from app.db.outbox import Backlog, Ready
+from app.db.outbox import Backlog, QueueBacklog, Ready
 from app.domain.callers import Endpoint, Human
 from app.domain.errors import Conflict, InvalidArgument, NotFound
 from app.reads.presence import Standing, read, read_as
@@ -297,9 +297,10 @@ def test_coming_in_owes_one_digest_of_what_may_ring_and_tells_the_hooks(
     assert make.rows("select endpoint_id, meta from doorbells") == [(lane.id, {
         "reason": "clock_in", "pending": 2, "queues": ["inbox"], "oldest_seconds": 3600,
         "queue_ids": [int(make.queue_id(lane, "inbox"))]})]  # fmt: skip
+    inbox = int(make.queue_id(lane, "inbox"))
     assert hooks.offered == [Backlog(
-        endpoint_id=lane.id, reason="clock_in", pending=2, queues=("inbox",),
-        oldest_pending_seconds=3600)]  # fmt: skip
+        endpoint_id=lane.id, reason="clock_in", waiting=(QueueBacklog(
+            queue_id=inbox, queue="inbox", pending=2, oldest_pending_seconds=3600),))]  # fmt: skip
     assert set(feed.ids("endpoints")) == {lane.id}
     assert make.rows("select queue_id, reason from admission_reopen") == [(int(shut), "paused")]
 
