@@ -12,6 +12,10 @@ LONGEST_TITLE_BYTES = 200
 LONGEST_KEY_BYTES = 256
 LONGEST_KIND_BYTES = 64
 DEFAULT_KIND = "operator"
+# Separators, format characters and marks that need a letter before them. Control
+# characters are not among them: they are refused by their own sentence.
+_UNSEEN = frozenset({"Zs", "Zl", "Zp", "Cf", "Mn", "Me"})
+_BLANKS = frozenset("\u115f\u1160\u2800\u3164\uffa0")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,9 +45,19 @@ def check_work(work: NewWork) -> NewWork:
     )
 
 
+def has_ink(text: str) -> bool:
+    """Whether a reader sees anything of a text: not when it is spaces, format characters (zero
+    width, direction), combining marks alone, or fillers that are letters only by their category.
+    """
+    return any(
+        unicodedata.category(character) not in _UNSEEN and character not in _BLANKS
+        for character in text
+    )
+
+
 def _line(text: str, field: str, limit: int) -> str:
     trimmed = text.strip()
-    if not trimmed:
+    if not has_ink(trimmed):
         raise InvalidArgument(f"{field}: must not be blank.", field=field)
     if any(unicodedata.category(character) == "Cc" for character in trimmed):
         raise InvalidArgument(f"{field}: no control characters.", field=field)

@@ -11,6 +11,7 @@ from app.domain import strictjson
 from app.domain.authoring import NewWork, check_work
 from app.domain.callers import Human
 from app.domain.errors import Conflict, InvalidArgument, NotFound
+from app.domain.values import Json
 from app.transactions import configuring, creating
 from app.transactions.configuring import Configurable
 from app.transactions.creating import CreatedTodo, NewEvent, NewTodo
@@ -52,10 +53,23 @@ class Target:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entered:
-    """The todo a form made. `is_duplicate`: it made none, for another live todo bears its key."""
+    """The todo a form made. `is_duplicate`: it made none, for another live todo bears its key.
+
+    `earlier` is the title of the todo when the same form had made it already from other words, so
+    that what it says now was added nowhere.
+    """
 
     todo: CreatedTodo
     is_duplicate: bool
+    earlier: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Words:
+    title: str
+    kind: str | None
+    payload: Json
+    key: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +109,8 @@ def add_to_queue(
 ) -> Entered:
     """As `add_todo`, into a queue named by its id, a team's too.
 
-    `once` names one opened form: what is sent twice from it is one todo, also without a key.
+    `once` names one opened form: what is sent twice from it is one todo, also without a key, and
+    `earlier` says so when it was edited in between.
     Raises NotFound, Conflict when the queue takes no todo, InvalidArgument naming the field.
     (operator-api.md, "Teams": POST /teams/{slug}/queues/{queue}/todos)
     """
@@ -107,12 +122,21 @@ def add_to_queue(
         event_id = creating.insert_event(conn, _event(place, checked, once))
         resent = one(conn, SQL["read_todo_of_event"], {"event_id": event_id}, CreatedTodo)
         if resent is not None:
-            return Entered(todo=resent, is_duplicate=False)  # the same form again has its todo
+            earlier = _earlier(conn, resent, checked)
+            return Entered(todo=resent, is_duplicate=False, earlier=earlier)
         todo = creating.create_todo(conn, _todo_of(place, checked, event_id))
         if not todo.created:
             raise Rollback  # takes the event of this repeat along
     creating.report_created(db, [todo], source=SOURCE)
     return Entered(todo=todo, is_duplicate=not todo.created)
+
+
+def _earlier(conn: Connection, todo: CreatedTodo, work: NewWork) -> str | None:
+    said = one(conn, SQL["read_work_of_todo"], {"todo_id": todo.id}, _Words)
+    if said is None:
+        return None
+    now = _Words(title=work.title, kind=work.kind, payload=work.payload, key=work.key)
+    return None if said == now else said.title
 
 
 def _target(conn: Connection, human: Human, queue_id: int) -> Target:

@@ -41,7 +41,8 @@ def add_todo(queue_id: str) -> ResponseReturnValue:
     """Add one, then lead back to where the form was opened, with the focus on the new todo.
 
     As POST /api/v1/endpoints/{ref}/todos or the team's route. A live todo with the same key is
-    409 with a link to it; the same form sent again leads to the todo it has made.
+    409 with a link to it; the same form sent again leads to the todo it has made, and is 409 when
+    its words have changed since.
     """
     human = answers.viewer().human
     target = authoring.target(database(), human, _number(queue_id))
@@ -63,6 +64,9 @@ def add_todo(queue_id: str) -> ResponseReturnValue:
 
 
 def _added(target: Target, form: AddForm, entered: Entered) -> Response:
+    if entered.earlier is not None:
+        form.once.data = secrets.token_urlsafe(18)  # sent once more, it is a todo of its own
+        return _page(target, form, status=409, existing=entered)
     if entered.is_duplicate:
         return _page(target, form, status=409, existing=entered)
     back = _back(target)

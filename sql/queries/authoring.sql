@@ -31,3 +31,7 @@ select t.id, t.queue_id, q.name as queue_name, t.state, t.event_id, false as cre
   from todos t
   join queues q on q.id = t.queue_id
  where t.event_id = %(event_id)s;
+
+-- name: read_work_of_todo
+-- What that todo says, to tell a second click from a form that was edited and sent again.
+select title, kind, payload, idempotency_key as key from todos where id = %(todo_id)s;

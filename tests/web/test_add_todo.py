@@ -83,6 +83,9 @@ def test_it_leads_back_to_where_the_form_was_opened(
 
 @pytest.mark.parametrize(("wrong", "field", "said"), [
     ({"title": "  "}, "title", "Title: must not be blank."),
+    ({"title": "\u200b"}, "title", "Title: must not be blank."),
+    ({"title": " \u2060\ufeff\u202e\u00ad\u3164\ufe0f"}, "title", "Title: must not be blank."),
+    ({"kind": "\u200d"}, "kind", "Kind: must not be blank."),
     ({"title": "é" * 101}, "title", "Title: at most 200 bytes."),
     ({"title": "a\x07b"}, "title", "Title: no control characters."),
     ({"kind": "k" * 65}, "kind", "Kind: at most 64 bytes."),
@@ -152,6 +155,32 @@ def test_a_form_sent_twice_adds_one_also_without_a_key(browser: Seat, make: Make
     assert twice[0].location == twice[1].location
     assert make.value("select count(*) from todos") == 2
     assert make.value("select count(*) from todo_repeats") == 0
+
+
+@pytest.mark.parametrize("edit", [
+    {"title": "Second"}, {"kind": "other"}, {"payload": "[2]"}, {"key": "k-2"}])
+def test_a_form_edited_after_it_was_sent_says_what_it_has_added_and_then_adds_the_other(
+    browser: Seat, make: Make, edit: dict[str, str]
+) -> None:
+    ana = make.human()
+    queue = int(make.queue_id(make.endpoint(ana)))
+    seat = browser(ana)
+    path = f"/queues/{queue}/todos"
+    sent = {**TYPED, "title": "First", "once": once(seat.get(path).text), "from": "/"}
+    seat.post(path, sent)
+    first = str(make.value("select id from todos"))
+    if "key" not in edit:
+        make.run("update todos set state = 'done'")  # so that the key is free again
+
+    edited = seat.post(path, {**sent, **edit})
+
+    assert edited.status_code == 409
+    assert f'<a id="existing" href="/todos/{first}">First</a>' in edited.text
+    assert make.value("select count(*) from todos") == 1
+    assert "Added Second" not in seat.get("/todos").text
+    again = seat.post(path, {**sent, **edit, "once": once(edited.text)})
+    assert again.status_code == 303
+    assert make.value("select count(*) from todos") == 2
 
 
 @pytest.mark.parametrize("name", ["", "short", "x" * 65, "<script>alert(1)</script>"])
