@@ -58,14 +58,18 @@ class Phase:
 
 
 def main(words: list[str]) -> int:
-    """Run what the words select, or everything but what is apart; 0 only when all of it passed."""
+    """Run what the words select, or everything but what is apart; 0 only when all of it passed.
+
+    1 when something failed, 2 when the audit of another server could not begin.
+    """
     os.environ.setdefault("PYTHONDONTWRITEBYTECODE", "1")
     began = time.monotonic()
     asked = parse(words)
     phases = planned(asked)
     for phase in phases:
         phase.run()
-    return _close(phases, time.monotonic() - began)
+    code = _close(phases, time.monotonic() - began)
+    return phases[0].code if asked.audit else code  # 2 when it could not begin
 
 
 def planned(asked: Asked) -> list[Phase]:

@@ -100,6 +100,8 @@ def _unknown(element: Element) -> list[str]:
     name = _name(element)
     if name not in _ATTRIBUTES and name not in _PLAIN:
         return [f"the element <{name}> is not one of those we use"]
+    if "autocomplete" in element.attrib and element.get("type") in ("checkbox", "radio"):
+        return [f"<{name} type={element.get('type')}> has an attribute autocomplete"]
     allowed = _GLOBAL | _ATTRIBUTES.get(name, frozenset())
     return [
         f"<{name}> has an attribute {attribute}"
