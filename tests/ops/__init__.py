@@ -1,0 +1,1 @@
+"""What operators load into other programs: alert rules and the dashboard."""
