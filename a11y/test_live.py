@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -22,6 +23,7 @@ pytestmark = pytest.mark.req("REQ-11")
 
 Start = Callable[..., Visit]
 LOST, AGAIN = "Live updates lost, retrying", "Live again"
+NOON = datetime(2026, 3, 10, 12, tzinfo=UTC)
 COUNT = """
   window.opened = 0
   document.addEventListener('htmx:sseOpen', () => { window.opened += 1 })
@@ -91,7 +93,8 @@ class Scene:
         if not has_clock:
             return person.open(path)
         page = person.context.new_page()
-        page.clock.install()
+        page.clock.install(time=NOON)
+        page.clock.pause_at(NOON + timedelta(seconds=1))  # else it would also run by itself
         if is_cut:
             page.route("**/events*", lambda route: route.abort())
         page.goto(self.url + path)
@@ -165,7 +168,7 @@ def test_a_paused_page_asks_nothing_and_stays_as_it_is(visit: Start, scene: Scen
 
     page.get_by_role("button", name="Pause live updates").click()
     expect(page.locator("#live-since")).to_contain_text("Live updates paused at ")
-    assert focused(page) == "pause"
+    expect(page.locator("#pause")).to_be_focused()
     page.goto(scene.url + "/help")
     page.goto(scene.url)
     scene.requests.clear()
@@ -178,7 +181,7 @@ def test_a_paused_page_asks_nothing_and_stays_as_it_is(visit: Start, scene: Scen
     assert page.locator("main").inner_html() == before
     page.get_by_role("button", name="Resume live updates").click()
     seen(scene, page, "50 of 100 used")
-    assert focused(page) == "pause"
+    expect(page.locator("#pause")).to_be_focused()
     until_live(page)
 
 
