@@ -34,7 +34,9 @@ class BudgetLine:
 
 @bp.get("/budgets")
 def show_budgets() -> ResponseReturnValue:
-    """The table; a person without a policy is told how to make one."""
+    """The table; a person without a policy is told how to make one. A policy of an endpoint that
+    is over can be read on its queue's page and managed by nobody (R35).
+    """
     live = viewer()
     found = budgets.for_human_list(database(), live.human)
     ids = [each.status.queue_id for each in found if each.status is not None]
@@ -49,7 +51,7 @@ def show_budgets() -> ResponseReturnValue:
 
 def _lines(seen: list[SeenHeader], zone: str | None) -> Iterator[BudgetLine]:
     for each in seen:
-        if each.status is not None:
+        if each.status is not None and not each.is_revoked:
             yield BudgetLine(
                 header=present_headers.header(each, zone),
                 owner=f"team {each.team}" if each.endpoint is None else each.endpoint,

@@ -22,7 +22,7 @@ _UNITS = ((timedelta(days=1), "day"), (timedelta(hours=1), "h"), (timedelta(minu
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CardView:
     """One card. `lease` says who holds a claimed todo and until when; `is_pending` may be claimed
-    and discarded, `is_dead` may be retried."""
+    and discarded; `may_retry` is a dead letter whose endpoint is not over."""
 
     id: str
     title: str
@@ -33,7 +33,7 @@ class CardView:
     chip: ChipView | None
     lease: str | None
     is_pending: bool
-    is_dead: bool
+    may_retry: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +68,7 @@ def _card(seen: SeenHeader, card: Card, owner: str, zone: str | None) -> CardVie
         chip=_chip(seen, card.id) if is_pending else None,
         lease=_lease(card, owner, zone, seen.now) if card.rank == _CLAIMED else None,
         is_pending=is_pending,
-        is_dead=card.rank == _DEAD,
+        may_retry=card.rank == _DEAD and not seen.is_revoked,
     )
 
 

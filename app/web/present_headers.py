@@ -25,6 +25,8 @@ _MARKS = {
     "admission_unavailable": "alert",
 }
 _BAR_WIDTH = 100
+NO_STATE = "none"
+_OVER = "the endpoint is revoked or has expired, so no agent can claim"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +50,7 @@ class HeaderView:
     """One queue header. `name` is the queue as controls and sentences call it: with its owner when
     the viewer sees another queue of that name.
 
-    `state` is a class (`none` without a policy), `figures` the visible line, `now` the short one
+    `state` is a class (`none` without a status word), `figures` the visible line, `now` the short one
     for the link that is always current, `notes` what else is to be known, `sentence` all of it to
     be heard: one text. `edit_label` is None for someone who may not configure the queue, `may_add`
     says whether their todo would be taken.
@@ -86,9 +88,9 @@ def header(seen: SeenHeader, zone: str | None) -> HeaderView:
     """A queue header in words, times in the policy's zone and in the viewer's (None is UTC)."""
     name = _name(seen)
     status = seen.status
-    state = "none" if status is None else phrases.state_of(status.decision)
+    state = _state(seen)
     parts, notes = _parts(seen, zone), _notes(seen, zone)
-    word = "" if status is None else phrases.WORDS[state]
+    word = phrases.WORDS.get(state, "")
     act = "Add budget" if status is None else "Edit budget"
     return HeaderView(
         queue_id=seen.queue_id,
@@ -137,6 +139,14 @@ def _name(seen: SeenHeader) -> str:
     return f"{seen.queue} of {seen.endpoint}" if seen.is_namesake else seen.queue
 
 
+def _state(seen: SeenHeader) -> str:
+    """As `phrases.state_of`; `none` without a policy, and where a policy that admits admits
+    nobody, because the queue's endpoint is over.
+    """
+    state = NO_STATE if seen.status is None else phrases.state_of(seen.status.decision)
+    return NO_STATE if seen.is_revoked and state == ADMITTED else state
+
+
 def _figures(status: QueueStatus | None) -> list[str]:
     """Used and in flight; nothing for a budget that cannot be judged, which has no figures."""
     if status is None or status.policy is None or status.usage is None:
@@ -171,7 +181,7 @@ def _sentence(name: str, word: str, seen: SeenHeader, zone: str | None) -> str:
         return ""
     at, tz = _resets_at(status.policy, status.usage), phrases.zone_of(status.policy)
     nearly, notes = _nearly(status), _notes(seen, zone)
-    said = notes[:1] if seen.pause else [word.lower()]
+    said = notes[:1] if seen.pause else [word.lower()] if word else []
     said += [nearly.words] if nearly else []
     said += _figures(status)
     said += [phrases.spoken_resets_words(at, tz, zone, seen.now)] if at else []
@@ -187,6 +197,8 @@ def _notes(seen: SeenHeader, zone: str | None) -> list[str]:
         notes.append(phrases.unavailable_words(status.fault))
     if seen.fault:
         notes.append(phrases.refused_words(seen.fault.kind, seen.fault.at, zone, seen.now))
+    if seen.is_revoked:
+        notes.append(_OVER)
     return notes
 
 

@@ -492,10 +492,17 @@ def test_a_revoked_endpoints_queue_is_shown_without_a_control(
     lane = make.endpoint(ana, expires_at=make.now())
     number = make.queue_id(lane)
     make.policy(number, max_in_flight=2)
+    dead = make.todo(lane, state="failed", attempt=5)
 
     page = board(browser(ana))
 
     assert (("h2", f"Endpoint {lane.slug}, revoked")) in headings(page)
+    assert seen(page, number) == (
+        "no limit on claims · 0 of 2 in flight"
+        " the endpoint is revoked or has expired, so no agent can claim")
+    assert has_id(page, f"todo-{dead}-link")
+    assert not has_id(page, f"todo-{dead}-retry")  # it would be refused
+    assert "dmitting" not in page.all("main")[0].text
     assert not any("Add todo to" in link.text for link in page.all("a"))  # it would be refused
     assert has_id(page, f"q-{number}-live")
     assert not has_id(page, f"q-{number}-edit")

@@ -29,6 +29,8 @@ def test_every_policy_one_may_manage_is_listed_with_its_header_and_its_links(
     lane(make, ben, "secret")
     paused = make.queue(endpoint, "paused")
     make.queue(endpoint, "bare")
+    gone = make.endpoint(ana, queues=("gone",), expires_at=make.now())
+    make.policy(make.queue_id(gone, "gone"), max_in_flight=3, human=ana)
     make.policy(paused, max_in_flight=0, human=ana)
     managed, seen = make.team_queue(team, "triage"), make.team_queue(make.team("day"), "seen")
     make.member(team, ana, "admin")
