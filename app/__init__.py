@@ -13,7 +13,7 @@ from app.data import data
 from app.db.database import Database
 from app.db.listener import Listener
 from app.domain.errors import DomainError
-from app.edge import address, deps, headers, problems
+from app.edge import address, deps, headers, problems, requests
 from app.edge.deps import EdgeConfig, EdgeState
 from app.edge.exposition import Exposition
 from app.edge.metrics import Metrics
@@ -85,6 +85,7 @@ def create_app(
             exposition=Exposition(counting, database),
         ),
     )
+    requests.install(app)
     counting.watch(app)
     app.before_request(address.refuse_foreign_host)
     app.after_request(headers.add_headers)

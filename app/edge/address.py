@@ -20,6 +20,11 @@ def client_address() -> str:
     return _behind_proxies(peer, request.headers.get("X-Forwarded-For"), state().config)
 
 
+def is_from_trusted_proxy() -> bool:
+    """Say whether the socket's peer is one of the proxies that the operator trusts."""
+    return _is_trusted(request.remote_addr or "", state().config.trusted_proxies)
+
+
 def refuse_foreign_host() -> None:
     """Refuse a Host that is not loopback when the server is bound to loopback: a page of another
     site must not reach it by a name that resolves here (agent-api.md, "Transport").

@@ -7,6 +7,7 @@ import hmac
 from flask import g, request
 
 from app.domain.errors import EndpointSuspended, RateLimited, Unauthenticated
+from app.edge import requests
 from app.edge.address import client_address
 from app.edge.deps import EdgeConfig, database, state
 from app.reads import identity
@@ -37,6 +38,7 @@ def identify_endpoint() -> None:
     if facts.is_stale:
         stamps.touch_endpoint(database(), facts.endpoint, grant_hash=facts.grant_hash)
     g.endpoint = facts.endpoint
+    requests.identified(endpoint=facts.endpoint.slug)
 
 
 def identify_operator() -> None:
@@ -56,6 +58,7 @@ def identify_operator() -> None:
     if facts.token.is_stale:
         stamps.touch_token(database(), facts.token.token_hash)
     g.human = facts.human
+    requests.identified(human=str(facts.human.id))
     g.operator_token = facts.token
 
 
@@ -70,6 +73,7 @@ def identify_session() -> None:
     if facts is None:
         return
     g.session, g.human = facts, facts.human
+    requests.identified(human=str(facts.human.id))
     if facts.is_stale:
         stamps.touch_session(database(), facts.token_hash)
 

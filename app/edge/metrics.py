@@ -7,7 +7,6 @@ one (tests) everything stays in memory. (design/dependencies.md 3)
 from __future__ import annotations
 
 import logging
-import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -95,10 +94,9 @@ class Metrics:
 def join(folder: Path, prefix: str) -> Metrics:
     """Take a slot of a server's directory and count in its files from now on.
 
-    Once per process, before it makes any other metric.
+    Once per process, before it makes any other metric; VARIABLE names the folder already.
     """
     slot = metric_slots.take(folder, prefix)
-    os.environ[VARIABLE] = str(folder)
     values.ValueClass = values.MultiProcessValue(process_identifier=lambda: slot.name)
     return Metrics(folder, process=slot.name)
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from uuid import UUID
 
-from app.db import minting
+from app.db import journal, minting
 from app.db.database import Connection, Database, jsonb, one, value
 from app.db.statements import load
 from app.domain.errors import Unavailable
@@ -118,6 +118,7 @@ def report_created(db: Database, todos: Sequence[CreatedTodo], *, source: str) -
         db.counters.add(
             "switchboard_todos_created_total", queue=todo.queue_name, source=source
         )
+        journal.note("todo_created", todo=todo.id, queue=todo.queue_name, outcome=todo.state)
     ringing.created(db, [todo.id for todo in fresh])
 
 

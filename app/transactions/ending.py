@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
+from app.db import journal
 from app.db.database import Connection, Database, many, run
 from app.db.statements import load
 from app.transactions import reopening, ringing
@@ -66,6 +67,7 @@ def announce(db: Database, ended: Ended) -> None:
     for (queue, outcome), amount in sorted(ended.closed.items()):
         name = "switchboard_todo_attempts_closed_total"
         db.counters.add(name, amount, queue=queue, outcome=outcome)
+    journal.note("endpoint_ended", endpoint_id=ended.endpoint_id, outcome="ended")
     db.feed.endpoints(ended.endpoint_id)
     db.feed.changed(*ended.changed)
     db.feed.ready(*ended.released)

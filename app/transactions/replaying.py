@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from dataclasses import dataclass
 
-from app.db import database
+from app.db import database, journal
 from app.db.database import Connection, Database
 from app.db.sealing import token_hash
 from app.db.statements import load
@@ -95,6 +95,10 @@ def count(db: Database, pick: Pick) -> None:
         db.counters.add(
             "switchboard_todo_attempts_closed_total", queue=queue, outcome="lease_expired"
         )
+    how = "taken_over" if pick.is_takeover else "claimed"
+    journal.note(
+        "todo_claimed", todo=todo.id, queue=queue, outcome=how, attempt=todo.attempts_total
+    )
     db.feed.changed(todo.queue_id)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from psycopg import errors as pg
 
-from app.db import database
+from app.db import database, journal
 from app.db.database import Connection, Database
 from app.db.statements import load
 from app.domain.callers import Endpoint, Human
@@ -121,6 +121,7 @@ def retry_now(db: Database, human: Human, todo_id: str) -> Todo:
         except pg.UniqueViolation:
             raise Conflict("Another live todo has the same idempotency key.") from None
         todo = holders.row(conn, todo_id)
+    journal.note("todo_retried", todo=todo.id, queue=todo.queue_name, outcome=todo.state)
     db.feed.ready(todo.queue_id)
     ringing.requeued(db, [todo.id], tells_hooks=False)
     return todo
@@ -143,6 +144,7 @@ def discard(db: Database, human: Human, todo_id: str) -> Todo:
         else:
             raise Conflict("Only a pending todo or a parked retry can be discarded.")
         todo = holders.row(conn, todo_id)
+    journal.note("todo_discarded", todo=todo.id, queue=todo.queue_name, outcome=_outcome(todo))
     db.feed.changed(todo.queue_id)
     return todo
 
@@ -200,6 +202,7 @@ def _mark(conn: Connection, held: Held, ending: Ending, said: Mapping[str, objec
 def _after_commit(db: Database, todo: Todo, ending: Ending) -> None:
     queue = todo.queue_name
     db.counters.add("switchboard_todo_attempts_closed_total", queue=queue, outcome=ending.value)
+    journal.note(f"todo_{ending.value}", todo=todo.id, queue=queue, outcome=_outcome(todo))
     rung: frozenset[int] = frozenset()
     if todo.has_policy:
         db.feed.reopened(todo.queue_id)  # a slot is free again
@@ -211,6 +214,13 @@ def _after_commit(db: Database, todo: Todo, ending: Ending) -> None:
     outcome = "complete" if ending is Ending.COMPLETED else "fail"
     db.counters.add("switchboard_todos_completed_total", queue=queue, outcome=outcome)
     db.feed.changed(todo.queue_id)
+
+
+def _outcome(todo: Todo) -> str:
+    """What became of the todo: its state, or that a retry is parked."""
+    if todo.state != State.FAILED:
+        return todo.state
+    return "dead_lettered" if todo.dead_letter else "retry_scheduled"
 
 
 def _facts(conn: Connection, human: Human, held: Held) -> _Facts:

@@ -13,6 +13,7 @@ from uuid import UUID
 
 from psycopg import sql
 
+from app.db import journal
 from app.db.database import Connection, Database, Rollback, many, run, value
 from app.db.statements import load
 from app.transactions import ending, reopening, ringing
@@ -135,7 +136,7 @@ def _reap_batch(db: Database, batch: int) -> tuple[Moved, ...]:
         if not moved:
             raise Rollback
         closed = _reap(conn, [todo.id for todo in moved])
-    _announce(db, moved, clears_silence=False)
+    _announce(db, "todo_reaped", moved, clears_silence=False)
     for queue, lapses in Counter(todo.queue for todo in moved).items():
         db.counters.add("switchboard_todo_leases_expired_total", lapses, queue=queue)
     for queue, ends in Counter(todo.queue for todo in moved if todo.id in closed).items():
@@ -157,7 +158,7 @@ def _requeue_batch(db: Database, batch: int) -> tuple[Moved, ...]:
         if not moved:
             raise Rollback
         run(conn, SQL["mark_requeued"], {"ids": [todo.id for todo in moved]})
-    _announce(db, moved, clears_silence=True)
+    _announce(db, "todo_requeued", moved, clears_silence=True)
     return moved
 
 
@@ -170,8 +171,13 @@ def _expire_one(db: Database, endpoint_id: UUID) -> bool:
     return ended is not None
 
 
-def _announce(db: Database, moved: tuple[Moved, ...], *, clears_silence: bool) -> None:
-    """After the commit: wake who waits for work, refresh who looks on, ring."""
+def _announce(
+    db: Database, event: str, moved: tuple[Moved, ...], *, clears_silence: bool
+) -> None:
+    """After the commit: say so, wake who waits for work, refresh who looks on, ring."""
+    for todo in moved:
+        became = "dead_lettered" if todo.is_dead_letter else "pending"
+        journal.note(event, todo=todo.id, queue=todo.queue, outcome=became)
     db.feed.ready(*sorted({todo.queue_id for todo in moved if not todo.is_dead_letter}))
     db.feed.changed(*sorted({todo.queue_id for todo in moved if todo.is_dead_letter}))
     freed = sorted({todo.queue_id for todo in moved if todo.frees_slot})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -11,7 +12,7 @@ from typing import IO
 import pytest
 
 from app.edge import metric_slots
-from app.edge.metrics import Metrics
+from app.edge.metrics import VARIABLE, Metrics
 from tests.support.scraping import CLAIMED
 
 COUNT = """
@@ -32,7 +33,8 @@ class Counting:
     def __init__(self, folder: Path, times: int, queue: str = "lane-m") -> None:
         self.process = subprocess.Popen(
             [sys.executable, "-c", COUNT, str(folder), str(times), queue],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+            env={**os.environ, VARIABLE: str(folder)})
         self.slot = self._words().readline().strip()
 
     def kill(self) -> None:
