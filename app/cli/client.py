@@ -6,7 +6,7 @@ import json
 import logging
 import socket
 import time
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from urllib.parse import urlencode, urlsplit
@@ -21,6 +21,7 @@ from app.domain.values import Json
 
 CONNECT_SECONDS = 5.0
 READ_SECONDS = 30.0
+LINE_LIMIT = 64 * 1024  # a bell has a title of at most 500 characters
 ANSWER_LIMIT = 64 * 1024 * 1024  # a todo carries at most a 5 MiB payload; this only ends nonsense
 
 log = logging.getLogger("switchboard.cli")
@@ -74,6 +75,25 @@ class Client:
         status, text, answered = self._exchange(method, target, data, sent, read_seconds)
         log.debug("%s %s %s %.0f ms", method, path, status, (time.monotonic() - started) * 1000)
         return self._understood(status, text, answered)
+
+    def lines(self, path: str, read_seconds: float) -> Generator[str, None, None]:
+        """The lines of an event stream, blank ones left out, until it ends; close() what is given.
+
+        Raises NoAnswer when it is refused, lost, or silent for `read_seconds`.
+        """
+        timeout = urllib3.Timeout(connect=CONNECT_SECONDS, read=read_seconds)
+        sent = {**self._headers, "Accept": "text/event-stream"}
+        try:
+            response = self._pool.urlopen(
+                "GET", self._path + path, headers=sent, timeout=timeout, retries=False,
+                redirect=False, assert_same_host=False, preload_content=False,
+            )  # fmt: skip
+            try:
+                yield from _streamed(response, self.url)
+            finally:
+                response.close()
+        except (exceptions.HTTPError, OSError, ValueError) as error:
+            raise NoAnswer(self._sentence(error, read_seconds)) from error
 
     def abort(self) -> None:
         """End every request under way at once; each raises NoAnswer in its own thread."""
@@ -133,6 +153,21 @@ class Client:
 def encoded(body: Mapping[str, Json]) -> bytes:
     """The bytes that `call` sends for a body, for whoever must sign them."""
     return json.dumps(dict(body), allow_nan=False).encode()
+
+
+def _streamed(response: urllib3.BaseHTTPResponse, url: str) -> Generator[str, None, None]:
+    if response.status != 200 or "event-stream" not in response.headers.get("Content-Type", ""):
+        raise NoAnswer(
+            f"{url} answered {response.status} without a stream.",
+            retry_after=_seconds(response.headers.get("Retry-After")),
+        )
+    rest = b""
+    for piece in response.stream(1):  # whatever is there: more would wait for more
+        rest += piece
+        if len(rest) > LINE_LIMIT:
+            raise NoAnswer(f"A line of {url} is too long.")
+        *whole, rest = rest.split(b"\n")
+        yield from (line.decode("utf-8", "replace") for line in whole if line.strip())
 
 
 class _Watched:

@@ -13,8 +13,10 @@ from app.cli.frame import Leaf, pass_host
 from app.cli.host import Host
 from app.cli.output import Failure, wants_json
 from app.cli.work_agent import Agent, OutOfReach, Refused
+from app.cli.work_bells import Bells
 from app.cli.work_child import CannotStart
-from app.cli.work_lanes import WAIT_SECONDS, Lanes, drain
+from app.cli.work_lane import WAIT_SECONDS, Lanes
+from app.cli.work_lanes import drain
 from app.cli.work_lease import Work
 from app.cli.work_say import Speaker
 from app.cli.work_stop import Stop
@@ -43,9 +45,12 @@ def work(
     JSON, at most 256 KiB); any other fails it with the last 2 KiB of its error output as summary.
     The lease is kept by heartbeats; when it is lost, COMMAND is ended.
 
+    Between todos it waits for a doorbell, on one stream for all it does at a time; while the stream
+    is not to be had it asks every half minute.
+
     A queue whose policy admits no claim is no failure. The worker says once why it waits and until
-    when, leaves the queue alone until then (looking in every half minute, for its owner may open it
-    earlier), or asks again after ever longer pauses when nobody can say when it opens.
+    when, and leaves the queue alone until then or until its bell rings: its owner may open it
+    earlier.
 
     The credential is read from SWITCHBOARD_ENDPOINT_TOKEN and the server from SWITCHBOARD_URL.
     COMMAND sees no variable named SWITCHBOARD_ but the three above and SWITCHBOARD_URL: a todo is
@@ -73,7 +78,7 @@ def work(
     )  # fmt: skip
     lanes = Lanes(
         queues=tuple(dict.fromkeys(queues)), concurrency=concurrency, once=once,
-        new_agent=new_agent, work=shared,
+        new_agent=new_agent, work=shared, bells=None if once else Bells(url, token),
     )  # fmt: skip
     if not once:
         speaker.say(f"Waiting for todos of {url}; Ctrl-C stops.")

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import random
 import secrets
-import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from app.cli.client import Client, NoAnswer
 from app.cli.output import Answer, inner
+from app.cli.work_backoff import Backoff
 from app.cli.work_deferred import Nothing, heard
 from app.cli.work_say import Speaker
 from app.cli.work_stop import Stop
@@ -47,23 +46,6 @@ class Claimed:
     todo: dict[str, Json]
     lease_token: str | None
     lease_seconds: int
-
-
-class Backoff:
-    """Ever longer pauses with jitter, so that a fleet does not return in step."""
-
-    def __init__(self, *, first: float = 0.25, most: float = 15.0):
-        self._first = self._next = first
-        self._most = most
-
-    def pause(self, until: threading.Event, *, at_least: float | None = None) -> None:
-        """Wait before the next try, at least as long as the server asked; `until` cuts it short."""
-        until.wait(max(at_least or 0.0, self._next * random.uniform(0.5, 1.0)))
-        self._next = min(self._next * 2, self._most)
-
-    def reset(self) -> None:
-        """It worked: the next pause is the shortest again."""
-        self._next = self._first
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,7 +1,8 @@
 """What a worker makes of `deferred`: which of its queues rest, and until when (issue B).
 
-An exact time is kept: the queue rests until then, half a minute at a time, because an owner may
-raise its budget meanwhile. Anything else is asked again after ever longer pauses with jitter.
+An exact time is kept: the queue rests until then. An owner may raise its budget meanwhile: a bell
+says so while the doorbell stream is up, else the queue is looked at every half minute. Anything
+else is asked again after ever longer pauses with jitter, or when its bell rings.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from app.cli.output import Answer, listed
 from app.domain.values import Json
 
 LONGEST_REST = 30.0  # seconds; then one look, which also waits for an owner who opens the queue
+REST_FOR_BELLS = 600.0  # the same with a stream: the bell may have gone to another worker
+QUIET = 60.0  # between looks while a bell is expected: it may have been lost, or be somebody else's
 FIRST_PAUSE = 1.0
 LONGEST_PAUSE = 8.0  # between looks that wait themselves: a slot may free at any time
 SPREAD = 0.25  # seconds after an exact time, so that a fleet does not come back in one instant
@@ -57,15 +60,20 @@ class Rests:
         self._until: dict[str, float] = {}
         self._pauses: dict[str, float] = {}
 
-    def note(self, queues: Iterable[str], deferred: Sequence[Deferred]) -> None:
-        """`queues` were asked and gave nothing: what is deferred rests, the others do not."""
+    def note(
+        self, queues: Iterable[str], deferred: Sequence[Deferred], *, has_bells: bool = False
+    ) -> None:
+        """`queues` were asked and gave nothing: what is deferred rests, the others do not.
+
+        `has_bells`: a bell will end the rest, so that it may be long.
+        """
         refused = {one.queue: one for one in deferred}
         for queue in queues:
             one = refused.get(queue)
             if one is None:
                 self.end(queue)
             else:
-                self._until[queue] = time.monotonic() + self._seconds(one)
+                self._until[queue] = time.monotonic() + self._seconds(one, has_bells=has_bells)
 
     def end(self, queue: str) -> None:
         """The queue gave a todo, or holds nothing that waits for its policy."""
@@ -84,10 +92,13 @@ class Rests:
         now = time.monotonic()
         return max(0.0, min(self._until.get(queue, now) for queue in queues) - now)
 
-    def _seconds(self, one: Deferred) -> float:
+    def _seconds(self, one: Deferred, *, has_bells: bool) -> float:
         if one.wait is not None:
             self._pauses.pop(one.queue, None)
-            return min(one.wait + random.uniform(0, SPREAD), LONGEST_REST)
+            longest = REST_FOR_BELLS if has_bells else LONGEST_REST
+            return min(one.wait + random.uniform(0, SPREAD), longest)
+        if has_bells and one.reason in _RINGS:
+            return QUIET * random.uniform(0.8, 1.0)
         pause = self._pauses.get(one.queue, FIRST_PAUSE)
         self._pauses[one.queue] = min(pause * 2, LONGEST_PAUSE)
         return pause * random.uniform(0.5, 1.0)
@@ -104,6 +115,7 @@ def why(one: Deferred) -> str:
     return f"Queue {one.queue} {reason}; its todos wait until {at} ({here} here)."
 
 
+_RINGS = frozenset({"paused", "window_exhausted", "in_flight_full"})  # it rings when that is over
 _REASONS = {
     "paused": "is paused",
     "window_exhausted": "has used up its budget",

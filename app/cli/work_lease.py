@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 from app.cli.jsontext import parse_one
 from app.cli.output import Answer, to_json, word
-from app.cli.work_agent import Agent, Backoff, Claimed, GaveUp, Refused, lease_body
+from app.cli.work_agent import Agent, Claimed, GaveUp, Refused, lease_body
+from app.cli.work_backoff import Backoff
 from app.cli.work_child import CannotStart, Child
 from app.cli.work_say import Speaker
 from app.cli.work_stop import Stop

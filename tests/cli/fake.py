@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from queue import SimpleQueue
 from urllib.parse import parse_qsl, urlsplit
 
 from app.domain.values import Json
@@ -60,10 +61,16 @@ def refused(status: int, code: str, sentence: str = "No.", **headers: str) -> Re
 
 
 class FakeServer:
-    """Answers `script(asked)`, or 404 when that is None; `asked` lists all requests so far."""
+    """Answers `script(asked)`, or 404 when that is None; `asked` lists all requests so far.
+
+    Doorbell streams are apart: `streams` counts how often one was asked for. Each is answered by
+    `stream()`: a Reply, or a queue of lines to send until it holds None, which ends the stream.
+    """
 
     def __init__(self) -> None:
         self.asked: list[Asked] = []
+        self.streams = 0
+        self.stream: Callable[[], Reply | SimpleQueue[str | None]] = lambda: refused(404, "x")
         self.closing = threading.Event()
         self.script: Callable[[Asked], Reply | None] = lambda _: None
         fake = self
@@ -78,20 +85,7 @@ class FakeServer:
                     self.close_connection = True
 
             def _answer(self) -> None:
-                reply = fake.replied(_read(self))
-                if reply.dropped:
-                    self.close_connection = True
-                    return
-                text = json.dumps(reply.body) if reply.text is None else reply.text
-                data = text.encode()
-                self.send_response_only(reply.status)
-                if "Date" not in reply.headers:
-                    self.send_header("Date", self.date_time_string())
-                self.send_header("Content-Length", str(len(data)))
-                for name, value in reply.headers.items():
-                    self.send_header(name, value)
-                self.end_headers()
-                self.wfile.write(data)
+                _send(self, fake.given(_read(self)))
 
             do_GET = do_POST = do_PATCH = do_DELETE = do_PUT = _answer  # noqa: N815
 
@@ -102,6 +96,13 @@ class FakeServer:
         self._server.daemon_threads = True
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
         threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
+
+    def given(self, asked: Asked) -> Reply | SimpleQueue[str | None]:
+        """What a request gets: a stream's lines, or what the script says."""
+        if asked.path != "/agent/v1/stream":
+            return self.replied(asked)
+        self.streams += 1
+        return self.stream()
 
     def replied(self, asked: Asked) -> Reply:
         """Remember a request and say what the script says."""
@@ -121,6 +122,34 @@ class FakeServer:
         self.closing.set()
         self._server.shutdown()
         self._server.server_close()
+
+
+def _send(handler: BaseHTTPRequestHandler, reply: Reply | SimpleQueue[str | None]) -> None:
+    if isinstance(reply, SimpleQueue):
+        _send_lines(handler, reply)
+        return
+    if reply.dropped:
+        handler.close_connection = True
+        return
+    data = (json.dumps(reply.body) if reply.text is None else reply.text).encode()
+    handler.send_response_only(reply.status)
+    if "Date" not in reply.headers:
+        handler.send_header("Date", handler.date_time_string())
+    handler.send_header("Content-Length", str(len(data)))
+    for name, value in reply.headers.items():
+        handler.send_header(name, value)
+    handler.end_headers()
+    handler.wfile.write(data)
+
+
+def _send_lines(handler: BaseHTTPRequestHandler, lines: SimpleQueue[str | None]) -> None:
+    handler.close_connection = True
+    handler.send_response_only(200)
+    handler.send_header("Content-Type", "text/event-stream")
+    handler.send_header("Connection", "close")
+    handler.end_headers()
+    while (line := lines.get()) is not None:
+        handler.wfile.write(f"{line}\n".encode())
 
 
 def _read(handler: BaseHTTPRequestHandler) -> Asked:
