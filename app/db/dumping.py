@@ -49,7 +49,9 @@ def dump(url: str, out: IO[bytes], *, release: str, folder: Path | None = None) 
     DumpRefused for a database that was never migrated or is newer than this release.
     """
     wanted = migrate.migrations(folder)
-    with psycopg.connect(url, connect_timeout=5, client_encoding="utf8") as conn:
+    with psycopg.connect(
+        url, connect_timeout=5, prepare_threshold=None, client_encoding="utf8"
+    ) as conn:
         conn.isolation_level = IsolationLevel.REPEATABLE_READ
         conn.read_only = True
         speak_plainly(conn)

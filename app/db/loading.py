@@ -48,7 +48,7 @@ def load_dump(
     wanted = migrate.migrations(folder)
     level = _level(reader.header.migrations, wanted)
     with psycopg.connect(
-        url, autocommit=True, connect_timeout=5, client_encoding="utf8"
+        url, autocommit=True, connect_timeout=5, prepare_threshold=None, client_encoding="utf8"
     ) as conn:
         try:
             with conn.transaction():

@@ -50,7 +50,9 @@ def migrate(url: str, folder: Path | None = None) -> list[str]:
     Raises MigrationError when an applied file was edited or is newer than this release, and
     psycopg.Error when a file fails (nothing of it stays).
     """
-    with psycopg.connect(url, autocommit=True, connect_timeout=5) as conn:
+    with psycopg.connect(
+        url, autocommit=True, connect_timeout=5, prepare_threshold=None
+    ) as conn:
         return apply(conn, migrations(folder))
 
 
