@@ -9,7 +9,7 @@ import logging
 
 import psycopg
 
-from app.db.direct import Connect
+from app.db.direct import Connect, bounded
 
 _log = logging.getLogger(__name__)
 
@@ -35,7 +35,8 @@ class Leader:
             if self._connection is None:
                 self._connection = self._connect()
             query = "select true" if self._leads else "select pg_try_advisory_lock(%(lock)s)"
-            row = self._connection.execute(query, {"lock": LOCK}).fetchone()
+            with bounded(self._connection):
+                row = self._connection.execute(query, {"lock": LOCK}).fetchone()
         except psycopg.Error as error:
             self._note_outage(error)
             self.resign()

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import random
+import socket
+import threading
 from collections.abc import Callable, Iterator
 
 import psycopg
 
 Connect = Callable[[], psycopg.Connection]
 """Opens one autocommit connection, or raises psycopg.Error."""
+
+ANSWER_SECONDS = 10.0
+_UNHEARD_MS = "20000"
 
 
 def dial(url: str, *, server_keepalives: bool = False) -> Connect:
@@ -32,11 +39,36 @@ def dial(url: str, *, server_keepalives: bool = False) -> Connect:
             keepalives_idle=10,
             keepalives_interval=5,
             keepalives_count=3,
+            tcp_user_timeout=_UNHEARD_MS,
             prepare_threshold=None,
             options=options,
         )
 
     return connect
+
+
+@contextlib.contextmanager
+def bounded(connection: psycopg.Connection, seconds: float | None = None) -> Iterator[None]:
+    """Cut the connection when the block takes longer than `seconds` (10); it then raises.
+
+    Keepalives and timeouts of TCP see only the next hop: a pooler or a proxy that stands still
+    acknowledges every byte and passes nothing on.
+    """
+    limit = ANSWER_SECONDS if seconds is None else seconds
+    with contextlib.closing(socket.socket(fileno=os.dup(connection.fileno()))) as line:
+        timer = threading.Timer(limit, _cut, (line,))
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+            timer.join()  # the line is ours until it is over
+
+
+def _cut(line: socket.socket) -> None:
+    with contextlib.suppress(OSError):  # gone already
+        line.shutdown(socket.SHUT_RDWR)
 
 
 def waits(first: float, longest: float) -> Iterator[float]:

@@ -4,25 +4,29 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Callable, Hashable, Iterable
 
 import psycopg
 from psycopg import sql
 
 from app.db.changes import CHANNEL, Change, Subscriber, parse
-from app.db.direct import Connect, waits
+from app.db.direct import Connect, bounded, waits
 from app.db.watches import Watch, Watches
 
 _log = logging.getLogger(__name__)
 
 _LOOK = 1.0  # seconds between two looks at "should I stop"
+_ALIVE = sql.SQL("select 1")
+PING = 20.0  # seconds between two questions whether the other end is there
 
 
 class Listener:
     """Delivers every NOTIFY of the channel to subscribers and watches, from a thread of its own.
 
     A lost connection is opened again after 1 s, doubling to 30 s; then, as notices may have been
-    missed, everyone is told `everything`. Make it anywhere, start() it after the fork.
+    missed, everyone is told `everything`. A silent one is asked, so that a dead one is noticed
+    within half a minute. Make it anywhere, start() it after the fork.
     """
 
     def __init__(self, connect: Connect) -> None:
@@ -77,7 +81,8 @@ class Listener:
         while not self._stopping.is_set():
             try:
                 with self._connect() as connection:
-                    connection.execute(sql.SQL("listen {}").format(sql.Identifier(CHANNEL)))
+                    with bounded(connection):
+                        connection.execute(sql.SQL("listen {}").format(sql.Identifier(CHANNEL)))
                     again = waits(1.0, 30.0)
                     self._listening.set()
                     self._publish(Change(everything=True))
@@ -89,7 +94,12 @@ class Listener:
         self._listening.clear()
 
     def _hear(self, connection: psycopg.Connection) -> None:
+        asked_at = time.monotonic()
         while not self._stopping.is_set():
+            if time.monotonic() - asked_at >= PING:
+                with bounded(connection):
+                    connection.execute(_ALIVE)
+                asked_at = time.monotonic()
             for notice in connection.notifies(timeout=_LOOK):
                 change = parse(notice.payload)
                 if change is None:

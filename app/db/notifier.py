@@ -10,7 +10,7 @@ from uuid import UUID
 import psycopg
 
 from app.db.changes import CHANNEL, Noted, pack
-from app.db.direct import Connect, waits
+from app.db.direct import Connect, bounded, waits
 
 _log = logging.getLogger(__name__)
 
@@ -112,7 +112,8 @@ class Notifier:
         try:
             if self._connection is None:
                 self._connection = self._connect()
-            self._connection.execute("select pg_notify(%s, %s)", (CHANNEL, payload))
+            with bounded(self._connection):
+                self._connection.execute("select pg_notify(%s, %s)", (CHANNEL, payload))
         except psycopg.Error as error:
             _log.warning("NOTIFY failed, will try again: %s", error)
             self._disconnect()
