@@ -13,7 +13,8 @@ from app.domain.todos import Todo
 from app.edge import client
 from app.edge.deps import database, state
 from app.edge.identify import identify_session
-from app.reads import todo_page
+from app.reads import headers, todo_page
+from app.reads.todo_page import SeenTodo
 from app.transactions import claiming, settling
 from app.transactions.settling import Settlement
 from app.web import answers, guard
@@ -181,8 +182,17 @@ def _refused(
         form or SettleForm(formdata=None),
         _back(seen.todo.id),
         status=409,
-        refusal=refused(act, error, seen, viewer.human, viewer.zone),
+        refusal=refused(
+            act, error, seen, viewer.human, viewer.zone, _fault(viewer.human, seen, error)
+        ),
     )
+
+
+def _fault(human: Human, seen: SeenTodo, error: Conflict | Deferred) -> str | None:
+    if not isinstance(error, Deferred):
+        return None
+    found = headers.headers_for(database(), human.id, [seen.todo.queue_id])
+    return found[0].fault.kind if found and found[0].fault else None
 
 
 def _back(todo_id: str) -> Back:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from urllib.parse import parse_qs, unquote, urlsplit
 
@@ -13,6 +14,8 @@ FIELD = "from"
 # What the board calls the same thing on the forms it shares with other views.
 _FIELDS = (FIELD, "back")
 _LONGEST = 2048
+# What would end a line of a header, or of a log, once it is decoded. A search may hold anything.
+_CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 HERE = "todo-state"
 FOUND = "found"
 
@@ -39,7 +42,9 @@ def back_to(default: str, fragment: str | None = None) -> Back:
 
 
 def own_path(text: str) -> Back | None:
-    """The path if it can only lead to this server: one slash, no host, nothing a browser drops."""
+    """The path if it can only lead to this server: one slash, no host, nothing a browser drops,
+    and no control character in any of its spellings.
+    """
     is_relative = text.startswith("/") and not text.startswith(("//", "/\\"))
     if not is_relative or len(text) > _LONGEST or "\\" in text:
         return None
@@ -50,6 +55,8 @@ def own_path(text: str) -> Back | None:
     except ValueError:
         return None
     if parts.scheme or parts.netloc or parts.path.startswith("//"):
+        return None
+    if not unquote(parts.fragment).isprintable() or _CONTROLS.search(unquote(parts.path)):
         return None
     path = parts.path if not parts.query else f"{parts.path}?{parts.query}"
     return Back(path=path, fragment=unquote(parts.fragment) or None)

@@ -17,6 +17,8 @@ from app.web.present import instant
 from app.web.present_headers import ChipView
 from app.web.todo_page_view import holder
 
+_BUSY = frozenset({"lock_timeout", "gate_timeout"})
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refusal:
@@ -28,15 +30,22 @@ class Refusal:
 
 
 def refused(
-    act: str, error: Conflict | Deferred, seen: SeenTodo, viewer: Human, zone: str | None
+    act: str,
+    error: Conflict | Deferred,
+    seen: SeenTodo,
+    viewer: Human,
+    zone: str | None,
+    fault: str | None = None,
 ) -> Refusal:
-    """The refusal of `act`, an infinitive: what the verb said, and the todo as it is now."""
+    """The refusal of `act`, an infinitive: what the verb said, and the todo as it is now. `fault`
+    is the kind noted of a claim that could not be judged (R64).
+    """
     heading = f"Could not {act} this todo"
     if isinstance(error, Deferred):
         deferral = deferral_of(error)
         return Refusal(
             heading=heading,
-            sentence=_deferred(deferral, seen, zone),
+            sentence=_deferred(deferral, seen, zone, fault),
             chip=_chip(deferral, seen),
         )
     return Refusal(heading=heading, sentence=f"{error.sentence} {_now(seen, viewer, zone)}")
@@ -58,7 +67,7 @@ def _chip(deferral: Deferral, seen: SeenTodo) -> ChipView | None:
     return present_headers.chip("refused", deferral, zone_of(policy), seen.facts.now)
 
 
-def _deferred(deferral: Deferral, seen: SeenTodo, zone: str | None) -> str:
+def _deferred(deferral: Deferral, seen: SeenTodo, zone: str | None, fault: str | None) -> str:
     queue = seen.todo.queue
     at = deferral.next_eligible_at
     when = "" if at is None else _both_zones(at, seen, zone)
@@ -71,7 +80,19 @@ def _deferred(deferral: Deferral, seen: SeenTodo, zone: str | None) -> str:
         case Reason.PAUSED:
             return f"{queue} is paused: no claim is admitted until someone resumes it."
         case _:
-            return f"The budget of {queue} could not be judged, so no claim is admitted now."
+            return _unjudged(seen, fault)
+
+
+def _unjudged(seen: SeenTodo, fault: str | None) -> str:
+    """A budget that is broken stays so until it is edited; one that was busy is free again."""
+    queue = seen.todo.queue
+    if seen.status is None or seen.status.policy is None:
+        return f"The budget of {queue} could not be judged, so no claim is admitted now."
+    why = "was busy" if fault in _BUSY else "could not be judged"
+    return (
+        f"The budget of {queue} {why} when you claimed, so this claim was refused and nothing was"
+        " charged. What is said of it below is from a later look. Try again."
+    )
 
 
 def _both_zones(at: datetime, seen: SeenTodo, zone: str | None) -> str:

@@ -379,8 +379,33 @@ def test_htmx_is_sent_to_where_the_form_was(browser: Seat, make: Make) -> None:
     assert answer.headers["HX-Redirect"] == f"/todos?q=x#todo-{todo}-link"
 
 
+def test_a_claim_refused_by_a_busy_budget_says_so_and_to_try_again(
+    browser: Seat, make: Make
+) -> None:
+    ana = make.human()
+    lane = make.endpoint(ana)
+    make.policy(make.queue_id(lane), max_claims_per_window=5)
+    todo, seat = make.todo(lane), browser(ana)
+    make.run("create function busy() returns trigger language plpgsql as "
+             "$$ begin raise lock_not_available; end $$")
+    make.run("create trigger busy before insert on admission_windows "
+             "for each row execute function busy()")
+    try:
+        answer = seat.post(f"/todos/{todo}/claim")
+    finally:
+        make.run("drop function busy cascade")
+
+    assert answer.status_code == 409
+    said = " ".join(refusal(answer.text).split())
+    assert "was busy when you claimed, so this claim was refused and nothing was charged." in said
+    assert "Try again." in said
+    assert "no claim is admitted" not in said
+    assert seat.post(f"/todos/{todo}/claim").status_code == 303
+
+
 @pytest.mark.parametrize("text", ["//h", "/\\h", "http://h", "h", "", "/a\nb", "/a b", "\\\\h",
-                                  "/\u2028", "///h"])
+                                  "/\u2028", "///h", "/#%0d%0aX: y", "/#a%00", "/a%0ab",
+                                  "/#%c2%85", "/#%e2%80%a8"])
 def test_no_spelling_of_another_host_is_a_path_of_ours(text: str) -> None:
     assert own_path(text) is None
 
