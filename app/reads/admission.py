@@ -19,6 +19,7 @@ from app.domain.callers import Endpoint
 from app.domain.errors import Unavailable
 from app.domain.policy import Policy, PolicyBroken, stored_policy
 from app.domain.todos import State, Todo
+from app.domain.values import Json
 from app.domain.windows import Span, window_at
 from app.reads.grants import named_queue
 
@@ -32,7 +33,8 @@ class QueueStatus:
     """A queue's policy, what it is judged by, and whether a pending todo would be admitted (R4).
 
     `queue` is the display name. A policy that cannot be read has no `policy` and no `usage`;
-    `fault` is the kind when its row is what is broken.
+    `fault` is the kind when its row is what is broken, and `stored` then is that row in the shape
+    of `policy_body`, for whoever is to mend it.
     """
 
     queue_id: int
@@ -43,6 +45,7 @@ class QueueStatus:
     policy: Policy | None = None
     usage: Usage | None = None
     fault: str | None = None
+    stored: dict[str, Json] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -241,7 +244,24 @@ def _status(
         policy=policy,
         usage=usage,
         fault=judged if isinstance(judged, str) else None,
+        stored=_body(row) if isinstance(judged, str) else None,
     )
+
+
+def _body(row: _Stored) -> dict[str, Json]:
+    """A row as `policy_body` spells it, although no policy could be made of it."""
+    window: dict[str, Json] = {
+        "period": row.window_period,
+        "tz": row.window_tz,
+        "start": row.window_start,
+        "weekday": row.window_weekday,
+    }
+    has_window = any(part is not None for part in window.values())
+    return {
+        "max_in_flight": row.max_in_flight,
+        "max_claims_per_window": row.max_claims_per_window,
+        "window": window if has_window else None,
+    }
 
 
 def _unavailable(named: _Named) -> QueueStatus:

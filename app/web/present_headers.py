@@ -50,10 +50,10 @@ class HeaderView:
     """One queue header. `name` is the queue as controls and sentences call it: with its owner when
     the viewer sees another queue of that name.
 
-    `state` is a class (`none` without a status word), `figures` the visible line, `now` the short one
-    for the link that is always current, `notes` what else is to be known, `sentence` all of it to
-    be heard: one text. `edit_label` is None for someone who may not configure the queue, `may_add`
-    says whether their todo would be taken.
+    `state` is a class (`none` without a status word), `figures` the visible line, `now` the short
+    one for the link that is always current, `notes` what else is to be known, `sentence` all of it
+    to be heard: one text. `edit_label` is None for someone who may not configure the queue,
+    `may_add` says whether their todo would be taken.
     """
 
     queue_id: int
@@ -178,7 +178,7 @@ def _sentence(name: str, word: str, seen: SeenHeader, zone: str | None) -> str:
     """`investigations: budget used up, 100 of 100 used, ...`; a pause is said by its note."""
     status = seen.status
     if status is None:
-        return ""
+        return f"{name}: no budget"
     at, tz = _resets_at(status.policy, status.usage), phrases.zone_of(status.policy)
     nearly, notes = _nearly(status), _notes(seen, zone)
     said = notes[:1] if seen.pause else [word.lower()] if word else []

@@ -24,6 +24,7 @@ from app.web.queue_outlook import PreviewView
 from app.web.queue_standing import (
     changeable,
     edit_control,
+    editor_path,
     go_back,
     refreshed,
     saved_by,
@@ -67,9 +68,27 @@ class _Said:
 def show_editor(ref: str) -> ResponseReturnValue:
     """The editor with the policy in force. 404 for a member; 409 on a revoked endpoint."""
     standing, form = changeable(ref), PolicyForm(formdata=None)
-    form.fill(None if standing.status is None else standing.status.policy, viewer().zone)
+    _fill(standing, form)
+    return _page(standing, form, _Said(is_fresh=not form.problems()))
+
+
+def open_with(ref: str, reason: str, why: str) -> Response:
+    """The editor for somebody whose Pause or Resume was refused with `why`; the reason is kept."""
+    standing, form = changeable(ref), PolicyForm(formdata=None)
+    _fill(standing, form)
+    form.reason.data = reason
+    form.blame(None, why)
+    return _page(standing, form, _Said(), status=409)
+
+
+def _fill(standing: Standing, form: PolicyForm) -> None:
+    """Show what is stored, of a policy that breaks the rules too, with its faults."""
+    status = standing.status
+    if status is not None and status.stored is not None:
+        form.fill_broken(status.stored)
+    else:
+        form.fill(None if status is None else status.policy, viewer().zone)
     form.revision.data = str(standing.revision)
-    return _page(standing, form, _Said(is_fresh=True))
 
 
 @bp.post("/queues/<ref>/budget")
@@ -83,7 +102,7 @@ def save_budget(ref: str) -> ResponseReturnValue:
     seen = outlook.outlook(database(), viewer().human, ref, typed.policy)
     warnings = queue_outlook.warnings(standing, seen)
     if request.form.get("act") == "preview":
-        preview = queue_outlook.preview(standing, seen)
+        preview = queue_outlook.preview(standing, seen, typed.left_out)
         return _page(standing, form, _Said(preview=preview, warnings=warnings))
     if warnings and form.warned.data != typed.mark:
         form.warned.data = typed.mark
@@ -108,8 +127,11 @@ def _save(standing: Standing, form: PolicyForm, typed: Typed) -> Response:
         return _stale_page(str(queue.queue_id), form, typed)
     stored = None if standing.status is None else standing.status.policy
     did = "is as it was" if stored == typed.policy else "saved"
-    words = policy_words.in_words(typed.policy)
-    return go_back(queue, f"Budget for {queue.queue} {did}: {words}.")
+    said = [f"Budget for {queue.queue} {did}: {policy_words.in_words(typed.policy)}."]
+    said += [typed.left_out] if typed.left_out else []
+    if stored == typed.policy and typed.reason is not None:
+        said.append("Nothing was changed, so the reason you typed was not recorded.")
+    return go_back(queue, " ".join(said))
 
 
 def _stale_page(ref: str, form: PolicyForm, typed: Typed) -> Response:
@@ -135,7 +157,7 @@ def _page(standing: Standing, form: PolicyForm, said: _Said, *, status: int = 20
         heading=f"{act} budget for {queue.queue}",
         help_topic="budgets",
         queue=queue,
-        action=request.full_path.rstrip("?"),
+        action=editor_path(queue),
         in_force=queue_outlook.in_force(standing),
         may_clear=standing.status is not None,
         clear=_clear(queue.queue_id),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from wtforms import HiddenField, SelectChoice, SelectField, StringField, TextAreaField
@@ -12,8 +12,6 @@ from wtforms import HiddenField, SelectChoice, SelectField, StringField, TextAre
 from app.domain.errors import InvalidArgument
 from app.domain.policy import (
     LONGEST_REASON,
-    MOST_CLAIMS_PER_WINDOW,
-    MOST_IN_FLIGHT,
     Policy,
     parse_policy,
     parse_reason,
@@ -22,8 +20,9 @@ from app.domain.policy import (
 from app.domain.references import parse_row_number
 from app.domain.values import Json
 from app.domain.windows import WEEKDAYS
-from app.domain.zones import suggest, zone_names
+from app.domain.zones import zone_names
 from app.web.forms import Form
+from app.web.queue_faults import faults
 
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _CHOICES = {
@@ -31,38 +30,17 @@ _CHOICES = {
     "weekday": [("", "none"), *zip(WEEKDAYS, _DAYS, strict=True)],
 }
 _DEFAULTS = {"period": "day", "start": "00:00"}
-_NEITHER = (
-    "Set an in-flight cap (max_in_flight), claims per window (max_claims_per_window), or both."
-)
-# For every field that can be wrong: the form's field, and its sentence.
-_FIELDS = {
-    "max_in_flight": "max_in_flight",
-    "max_claims_per_window": "max_claims_per_window",
-    "window": "period",
-    "window.period": "period",
-    "window.tz": "tz",
-    "window.start": "start",
-    "window.weekday": "weekday",
-}
-_SENTENCES = {
-    "max_in_flight": f"In-flight cap (max_in_flight) must be a whole number from 0 to"
-    f" {MOST_IN_FLIGHT}. Leave it empty for no limit.",
-    "max_claims_per_window": f"Claims per window (max_claims_per_window) must be a whole number"
-    f" from 0 to {MOST_CLAIMS_PER_WINDOW}. Leave it empty for no limit.",
-    "window": "Claims per window need a window: choose a period (window.period), a zone and a"
-    " start.",
-    "window.period": "Period (window.period) must be hour, day or week.",
-}
-# A value that passes, so that the fields behind a wrong one are judged as well.
-_PASSING: dict[str, Json] = {"period": "day", "tz": "UTC", "start": "00:00"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Typed:
-    """What a form asks for, judged: a policy and a reason."""
+    """What a form asks for, judged: a policy and a reason; `left_out` says what was typed and is
+    no part of the policy, empty for nothing.
+    """
 
     policy: Policy
     reason: str | None
+    left_out: str = ""
 
     @property
     def mark(self) -> str:
@@ -124,16 +102,43 @@ class PolicyForm(ReasonForm):
         for name in ("period", "tz", "start", "weekday"):
             self[name].data = _text(held.get(name))
 
+    def fill_broken(self, stored: Mapping[str, Json]) -> None:
+        """Show a stored row that breaks the rules, as far as the fields can, and what is wrong."""
+        window = stored.get("window")
+        held = window if isinstance(window, dict) else {}
+        for name in ("max_in_flight", "max_claims_per_window"):
+            self[name].data = _text(stored.get(name))
+        for name in ("period", "tz", "start", "weekday"):
+            self[name].data = _text(held.get(name))
+        self._judge({**stored})
+
     def typed(self) -> Typed | None:
         """The policy as the domain reads it; None when a field is wrong, and each says why."""
         raw, reason = self._raw(), None
-        for wrong in _faults(raw):
-            self.blame(_FIELDS.get(wrong, wrong), _sentence(wrong, raw))
+        self._judge(raw)
         try:
             reason = self.typed_reason()
         except InvalidArgument:
             return None
-        return None if self.problems() else Typed(policy=parse_policy(raw), reason=reason)
+        if self.problems():
+            return None
+        return Typed(policy=parse_policy(raw), reason=reason, left_out=self._left_out(raw))
+
+    def _judge(self, raw: dict[str, Json]) -> None:
+        for name, sentence in faults(raw):
+            self.blame(name, sentence)
+
+    def _left_out(self, raw: dict[str, Json]) -> str:
+        """A sentence about what was typed of a window that there is none of; empty for nothing."""
+        said = [
+            self[name].label.text.lower()
+            for name in ("tz", "start", "weekday")
+            if raw["window"] is None and _stripped(self[name].data)
+        ]
+        if not said:
+            return ""
+        what = " and ".join([", ".join(said[:-1]), said[-1]] if said[1:] else said)
+        return f"Without a period there is no window, so what you typed as {what} does not count."
 
     def _raw(self) -> dict[str, Json]:
         window: dict[str, Json] = {
@@ -145,67 +150,6 @@ class PolicyForm(ReasonForm):
             "max_claims_per_window": _number(self.max_claims_per_window.data),
             "window": window if window["period"] is not None else None,
         }
-
-
-def _faults(raw: dict[str, Json]) -> list[str]:
-    """Every field the domain refuses, in its order: each is mended, then the rest is asked."""
-    found: list[str] = []
-    mended = raw
-    while True:
-        try:
-            parse_policy(mended)
-        except InvalidArgument as wrong:
-            if wrong.field is None or wrong.field in found:
-                return found
-            found.append(wrong.field)
-            mended = _mended(mended, wrong.field)
-        else:
-            return found
-
-
-def _mended(raw: dict[str, Json], field: str) -> dict[str, Json]:
-    window = raw["window"]
-    held = dict(window) if isinstance(window, dict) else {}
-    if not field.startswith("window"):
-        return {**raw, field: 1}
-    if field == "window":
-        return {**raw, "window": _PASSING}
-    name = field.removeprefix("window.")
-    held[name] = _PASSING.get(name, "Mon" if held.get("period") == "week" else None)
-    return {**raw, "window": held}
-
-
-def _sentence(field: str, raw: dict[str, Json]) -> str:
-    window = raw["window"]
-    held = window if isinstance(window, dict) else {}
-    if field == "max_in_flight" and raw[field] is None:
-        return _NEITHER
-    if field == "window.tz":
-        return f"Zone (window.tz) must be an IANA zone name. {_zone_guess(_text(held.get('tz')))}"
-    if field == "window.start":
-        return f"Start (window.start) must be HH:MM. {_start_guess(_text(held.get('start')))}"
-    if field == "window.weekday":
-        return _weekday_sentence(held.get("period"))
-    return _SENTENCES[field]
-
-
-def _weekday_sentence(period: Json) -> str:
-    if period == "week":
-        return "A weekly window needs a weekday (window.weekday): choose one."
-    return "Weekday (window.weekday) is only for weekly: choose none."
-
-
-def _zone_guess(typed: str) -> str:
-    near = suggest(typed)
-    return "One is America/Los_Angeles." if near is None else f"Did you mean {near}?"
-
-
-def _start_guess(typed: str) -> str:
-    found = re.fullmatch(r"([0-9]{1,2})[:.h]?([0-9]{2})?", typed.strip())
-    hour, minute = (int(part or 0) for part in found.groups()) if found else (24, 0)
-    if hour < 24 and minute < 60:
-        return f"Did you mean {hour:02d}:{minute:02d}?"
-    return "One is 09:30."
 
 
 def _reason_sentence(wrong: InvalidArgument, typed: str) -> str:

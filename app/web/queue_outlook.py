@@ -33,14 +33,21 @@ class PreviewView:
     lines: tuple[SpanLine, ...]
 
 
-def preview(standing: Standing, seen: Outlook) -> PreviewView:
-    """The next five windows, what the policy would do now, and whether counting restarts."""
+def preview(standing: Standing, seen: Outlook, left_out: str) -> PreviewView:
+    """The next five windows, what the policy would do now, and whether counting restarts;
+    `left_out` is what of the form a save would not keep, empty for nothing.
+    """
     window = seen.policy.window
     period = "day" if window is None else window.period
     tz = phrases.zone_of(seen.policy)
     return PreviewView(
         policy=_sentence(policy_words.in_words(seen.policy)),
-        facts=(_would(seen), _waiting(seen.pending), *_counting(standing, seen)),
+        facts=(
+            _would(seen),
+            _waiting(seen.pending),
+            *_counting(standing, seen),
+            *([left_out] if left_out else []),
+        ),
         lines=tuple(_line(n, span, period, tz) for n, span in enumerate(seen.spans)),
     )
 
@@ -57,7 +64,10 @@ def in_force(standing: Standing) -> tuple[str, ...]:
     if status is None:
         return ("No budget: claims are not limited.",)
     if status.policy is None or status.usage is None:
-        return ("The stored budget cannot be judged, so no claim is admitted. Saving replaces it.",)
+        said = f"{_sentence(phrases.unavailable_words(status.fault))}"
+        stored = status.stored
+        kept = () if stored is None else (f"Stored: {policy_words.body_in_words(stored)}.",)
+        return (said, *kept)
     policy, usage = status.policy, status.usage
     used = phrases.used_words(usage.used or 0, policy.max_claims_per_window)
     figures = f"{used}, {phrases.in_flight_words(usage.in_flight, policy.max_in_flight)}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from urllib.parse import urlencode
+
 from flask import Response, request
 
 from app.domain.errors import Conflict
@@ -47,7 +49,20 @@ def saved_by(ref: str) -> str:
 def way_back(queue: SeenQueue) -> str:
     """Where the editor was opened: the queue's page, the budgets, or else the board."""
     pages = {"queue": f"/queues/{queue.queue_id}", "budgets": "/budgets"}
-    return pages.get(request.args.get("from", ""), "/")
+    return pages.get(_opened_from(), "/")
+
+
+def _opened_from() -> str:
+    # Pause and Resume are on the queue's page alone, and open the editor in place.
+    is_pause = (request.endpoint or "").endswith(("pause_queue", "resume_queue"))
+    return "queue" if is_pause else request.args.get("from", "")
+
+
+def editor_path(queue: SeenQueue) -> str:
+    """Where the editor posts, so that it leads back to where it was opened."""
+    opened_from = _opened_from()
+    query = f"?{urlencode({'from': opened_from})}" if opened_from else ""
+    return f"/queues/{queue.queue_id}/budget{query}"
 
 
 def edit_control(queue: SeenQueue) -> str:

@@ -130,9 +130,19 @@ def _policy(seen: QueueUse, policy: Policy | None) -> str:
     if seen.status is None:
         return "This queue has no budget: claims are not limited."
     if policy is None:
-        return "The stored budget cannot be judged, so no claim is admitted."
+        return f"The stored budget cannot be judged, so no claim is admitted. {_next_step(seen)}"
     words = policy_words.in_words(policy)
     return f"{words[:1].upper()}{words[1:]}."
+
+
+def _next_step(seen: QueueUse) -> str:
+    if seen.queue.is_revoked:
+        return "The endpoint is over, so there is nothing to mend."
+    if seen.queue.may_configure and seen.status is not None and seen.status.fault is None:
+        return "Load the page again in a moment."
+    if seen.queue.may_configure:
+        return "Edit the budget to mend it: the form marks what is wrong."
+    return "An owner or admin of the team can mend it."
 
 
 def _counts(queue_id: int, counts: Counts) -> Iterator[CountLink]:

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from flask.typing import ResponseReturnValue
 
 from app.domain.callers import Human
-from app.domain.errors import InvalidArgument, NotFound
+from app.domain.errors import Conflict, InvalidArgument, NotFound
 from app.domain.resuming import Ask, Restore
 from app.edge.deps import database
-from app.reads import headers, history, queue_page
+from app.reads import headers, history, outlook, queue_page
 from app.reads.admission import QueueStatus
 from app.reads.headers import SeenHeader
 from app.reads.queue_page import QueueUse
@@ -22,12 +22,14 @@ from app.web import (
     queue_clear,
     queue_editor,
     queue_history,
+    queue_outlook,
     queue_use,
 )
 from app.web.answers import form_page, see, viewer
 from app.web.forms import posts
 from app.web.queue_door import bp
 from app.web.queue_forms import ReasonForm
+from app.web.queue_standing import saved_by
 
 __all__ = ["bp", "queue_clear", "queue_editor", "queue_history"]
 
@@ -60,8 +62,13 @@ def pause_queue(ref: str) -> ResponseReturnValue:
         reason = form.typed_reason()
     except InvalidArgument:
         return _page(ref, form, status=422)
-    is_paused = pauses.pause(database(), viewer().human, queue.address, reason=reason)
+    try:
+        is_paused = pauses.pause(database(), viewer().human, queue.address, reason=reason)
+    except Conflict as refused:
+        return _refused(ref, form, refused)
     said = f"{queue.queue} is paused." if is_paused else f"{queue.queue} was paused already."
+    if reason is not None and not is_paused:
+        said += " Nothing was changed, so the reason you typed was not recorded."
     return see(f"/queues/{queue.queue_id}", flash=said, fragment=f"q-{queue.queue_id}-pause")
 
 
@@ -75,15 +82,34 @@ def resume_queue(ref: str) -> ResponseReturnValue:
         reason = form.typed_reason()
     except InvalidArgument:
         return _page(ref, form, status=422)
-    found = pauses.resume(
-        database(), viewer().human, queue.address, revision=form.seen_revision(), reason=reason
-    )
+    try:
+        found = pauses.resume(
+            database(), viewer().human, queue.address, revision=form.seen_revision(), reason=reason
+        )
+    except Conflict as refused:
+        return _refused(ref, form, refused)
     if isinstance(found, Ask):
         why = f"{queue.queue} is still paused. {found.sentence} {_ASKING}"
+        if reason is not None:
+            return queue_editor.open_with(ref, reason, why)
         return see(f"/queues/{queue.queue_id}/budget?from=queue", flash=why)
     how = "with the budget it had" if isinstance(found, Restore) else "and has no budget, as before"
     said = f"{queue.queue} is resumed {how}."
     return see(f"/queues/{queue.queue_id}", flash=said, fragment=f"q-{queue.queue_id}-pause")
+
+
+def _refused(ref: str, form: ReasonForm, error: Conflict) -> ResponseReturnValue:
+    """What was not done, what is in force instead and who saved it; the reason is kept. A budget
+    that cannot be judged is mended in the editor, so that opens.
+    """
+    standing = outlook.standing(database(), viewer().human, ref)
+    status = standing.status
+    if standing.queue.may_change and status is not None and status.policy is None:
+        return queue_editor.open_with(ref, form.reason.data or "", error.sentence)
+    said = [error.sentence, "Nothing was changed.", saved_by(ref)]
+    in_force = " ".join(queue_outlook.in_force(standing))
+    form.blame(None, " ".join([*said, f"In force now: {in_force}"]))
+    return _page(ref, form, status=409)
 
 
 def _page(ref: str, form: ReasonForm, *, status: int = 200) -> ResponseReturnValue:

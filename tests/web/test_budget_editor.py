@@ -120,6 +120,45 @@ def test_an_identical_save_says_that_nothing_changed(
     assert saved.status_code == 303
     assert audit(make, queue) == []
     assert "Budget for investigations is as it was" in words(seat.get(f"/queues/{queue}"))
+    seat.post(f"/queues/{queue}/budget", {**DAILY, "reason": "why not"})
+    assert "the reason you typed was not recorded" in words(seat.get(f"/queues/{queue}"))
+
+
+def test_a_window_typed_without_a_period_is_said_not_to_count(
+    seat: Browser, make: Make, queue: QueueId
+) -> None:
+    form = {**DAILY, "max_claims_per_window": "", "period": "", "weekday": "Mon"}
+    said = ("Without a period there is no window, so what you typed as zone, start and weekday"
+            " does not count.")
+
+    preview = seat.post(f"/queues/{queue}/budget", {**form, "act": "preview"})
+    saved = seat.post(f"/queues/{queue}/budget", form)
+
+    assert said in words(preview)
+    assert values(preview)["tz"] == "America/Los_Angeles"
+    assert saved.status_code == 303
+    assert said in words(seat.get(f"/queues/{queue}"))
+    assert stored(make, queue)[:4] == (5, None, None, None)
+
+
+def test_a_policy_that_cannot_be_judged_is_shown_as_it_is_stored_with_its_fault(
+    seat: Browser, make: Make, queue: QueueId
+) -> None:
+    make.run("update admission_policies set window_tz = 'Mars/Olympus'")
+
+    answer = seat.get(f"/queues/{queue}/budget")
+    held = values(answer)
+
+    assert answer.status_code == 200
+    kept = {**DAILY, "tz": "Mars/Olympus", "revision": held["revision"]}
+    assert {name: held.get(name, "") for name in kept} == kept
+    assert '<a href="#tz">' in answer.text
+    assert answer.text.count("autofocus") == 1
+    assert "the time zone of the budget is not known here" in words(answer).lower()
+    assert "Stored: claims per window 100; in-flight cap 5" in words(answer)
+    saved = seat.post(f"/queues/{queue}/budget", {**kept, "tz": "UTC"})
+    assert saved.status_code == 303
+    assert stored(make, queue)[:4] == (5, 100, "day", "UTC")
 
 
 WRONG = {"max_in_flight": "many", "max_claims_per_window": "-5", "period": "week",
@@ -458,6 +497,6 @@ def test_a_broken_stored_policy_can_be_replaced(seat: Browser, make: Make, queue
     shown = seat.get(f"/queues/{queue}/budget")
     saved = seat.post(f"/queues/{queue}/budget", DAILY)
 
-    assert "cannot be judged, so no claim is admitted. Saving replaces it." in words(shown)
+    assert "is not known here, so no claim is admitted." in words(shown)
     assert saved.status_code == 303
     assert stored(make, queue)[3] == "America/Los_Angeles"

@@ -11,6 +11,7 @@ from app.domain.callers import Human
 from app.domain.queues import QueueAddress
 from app.domain.verbs import ADMISSION, BASICS
 from app.transactions import pauses, policies
+from tests.support import page
 from tests.support.client import Browser, Caller
 from tests.support.clock import Clock
 from tests.support.make import Make, QueueId
@@ -73,6 +74,14 @@ def in_force(make: Make, queue: QueueId) -> tuple[object, ...] | None:
     return found[0] if found else None
 
 
+def summary(answer: Any) -> str:
+    """What the error summary says, which has the focus."""
+    box = next(each for each in page.parse(answer.text).all("div")
+               if each.get("id") == "error-summary")
+    assert box.get("autofocus") is not None
+    return " ".join(box.text.split())
+
+
 @pytest.mark.usefixtures("budget")
 def test_pause_sets_the_cap_to_0_and_resume_restores_the_policy(
     seat: Browser, make: Make, queue: QueueId, endpoint: Any, agent: Callable[[Any], Caller]
@@ -80,14 +89,14 @@ def test_pause_sets_the_cap_to_0_and_resume_restores_the_policy(
     make.todo(endpoint, "lane-m")
 
     paused = press(seat, queue, "pause", reason="deploy freeze")
-    page = seat.get(f"/queues/{queue}")
+    paused_page = seat.get(f"/queues/{queue}")
     refused = agent(endpoint).call("claim_next").get_json()
     resumed = press(seat, queue, "resume", reason="over")
 
     for answer in (paused, resumed):
         assert answer.status_code == 303
         assert answer.headers["Location"] == f"/queues/{queue}#q-{queue}-pause"
-    said = words(page)
+    said = words(paused_page)
     assert "lane-m is paused." in said
     assert "Resume lane-m" in said
     assert "Pause lane-m" not in said
@@ -157,6 +166,16 @@ def test_an_edit_while_paused_opens_the_editor_and_says_why(
     assert values(editor)["max_claims_per_window"] == "70"
     assert in_force(make, queue) == (0, 70)
 
+    reasoned = press(seat, queue, "resume", reason="it is over " * 45)
+
+    assert reasoned.status_code == 409
+    assert "lane-m is still paused. The budget was changed" in summary(reasoned)
+    assert values(reasoned)["reason"] == "it is over " * 45
+    saved = seat.post(f"/queues/{queue}/budget?from=queue", {
+        **values(reasoned), "max_in_flight": "3"})
+    assert saved.headers["Location"] == f"/queues/{queue}#q-{queue}-edit"
+    assert audit(make, queue)[-1][2] == "it is over " * 45
+
 
 def test_a_pause_nobody_recorded_opens_the_editor(
     seat: Browser, make: Make, queue: QueueId, ana: Human
@@ -178,7 +197,8 @@ def test_a_second_pause_changes_nothing_whichever_limit_is_0(
     again = seat.post(f"/queues/{queue}/pause", {"reason": "twice"})
 
     assert again.status_code == 303
-    assert "lane-m was paused already." in words(seat.get(f"/queues/{queue}"))
+    assert ("lane-m was paused already. Nothing was changed, so the reason you typed was not"
+            " recorded." in words(seat.get(f"/queues/{queue}")))
     assert len(audit(make, queue)) == 2
     press(seat, queue, "resume")
     assert in_force(make, queue) == (5, 100)
@@ -194,16 +214,24 @@ def test_a_stale_resume_is_refused_and_changes_nothing(
     stale = seat.post(f"/queues/{queue}/resume", {"revision": seen, "reason": "mine"})
 
     assert stale.status_code == 409
-    assert "changed since you looked" in words(stale)
+    assert "<title>Error: Queue lane-m" in stale.text
+    said = summary(stale)
+    for fact in ("changed since you looked", "Nothing was changed.", "saved by Ana",
+                 "In force now: At most 100 claims a day", "at most 0 at once"):
+        assert fact in said
+    assert values(stale)["reason"] == "mine"
+    assert values(stale)["revision"] == "2", "the next press is no stale one"
     assert in_force(make, queue) == (0, 100)
 
 
 @pytest.mark.usefixtures("budget")
 def test_a_resume_of_a_queue_that_is_open_is_refused(seat: Browser, queue: QueueId) -> None:
-    refused = press(seat, queue, "resume")
+    refused = press(seat, queue, "resume", reason="late")
 
     assert refused.status_code == 409
-    assert "not paused" in words(refused)
+    assert "The queue is not paused." in summary(refused)
+    assert "In force now: At most 100 claims a day" in summary(refused)
+    assert values(refused)["reason"] == "late"
 
 
 @pytest.mark.usefixtures("budget")
@@ -246,12 +274,34 @@ def test_a_policy_that_cannot_be_judged_is_not_paused_but_edited(
     make.policy(queue, max_claims_per_window=5, human=ana)
     make.run("update admission_policies set window_tz = 'Mars/Olympus'")
 
-    page, refused = seat.get(f"/queues/{queue}"), seat.post(f"/queues/{queue}/pause")
+    shown = seat.get(f"/queues/{queue}")
+    refused = [seat.post(f"/queues/{queue}/{act}", {"reason": "freeze"})
+               for act in ("pause", "resume")]
 
-    assert "Pause lane-m" not in words(page)
-    assert "cannot be judged" in words(page)
-    assert refused.status_code == 409
-    assert "Edit it to replace it" in words(refused)
+    assert "Pause lane-m" not in words(shown)
+    assert "cannot be judged" in words(shown)
+    assert "Edit the budget to mend it" in words(shown)
+    for answer in refused:
+        assert answer.status_code == 409
+        assert "<title>Error: Edit budget for lane-m" in answer.text
+        assert "Edit it to replace it" in summary(answer)
+        assert values(answer)["reason"] == "freeze"
+        assert f'action="/queues/{queue}/budget?from=queue"' in answer.text
+
+
+@pytest.mark.usefixtures("budget")
+def test_a_pause_or_resume_on_a_revoked_endpoint_is_refused_on_the_queues_page(
+    seat: Browser, make: Make, queue: QueueId
+) -> None:
+    make.run("update endpoints set state = 'revoked', revoked_at = clock()")
+
+    for act in ("pause", "resume"):
+        refused = seat.post(f"/queues/{queue}/{act}", {"reason": "freeze"})
+
+        assert refused.status_code == 409
+        assert "The endpoint is revoked. Nothing was changed." in summary(refused)
+        assert "The reason you typed: freeze" in words(refused)
+    assert in_force(make, queue) == (5, 100)
 
 
 def test_only_a_post_with_the_sessions_own_token_pauses(
