@@ -163,6 +163,39 @@ def test_ticks_are_seen_and_not_heard_and_an_alarm_is_one_sentence(
     scene.person.assert_clean()
 
 
+def test_a_budget_cleared_or_added_elsewhere_shows_and_is_said_in_place(
+    visit: Start, scene: Scene
+) -> None:
+    scene.use(100)
+    page = scene.enter(visit)
+    now, edit = (page.locator(f"#q-{scene.inbox}-{part}") for part in ("now", "edit"))
+    region = page.locator(f"#q-{scene.inbox}-live")
+    region.evaluate("region => { region.isTheSame = true }")
+    now.focus()
+
+    scene.make.run("delete from admission_policies")
+    scene.tell()
+    expect(region.locator(".tag")).to_have_count(0, timeout=2_000)
+    expect(now).to_be_hidden()
+    assert focused(page) == f"q-{scene.inbox}-page"
+    expect(edit).to_have_accessible_name("Add budget for inbox")
+    say.wait_for(page, "inbox: no budget")
+    edit.focus()
+    scene.make.policy(scene.inbox, max_in_flight=0)
+    scene.tell()
+    say.wait_for(page, "inbox: paused")
+    expect(region.locator(".tag")).to_have_text("Paused")
+    expect(now).to_contain_text("0 in flight")
+    expect(edit).to_have_accessible_name("Edit budget for inbox")
+
+    assert [one.said.partition(",")[0] for one in say.heard(page)] == [
+        "inbox: no budget", "inbox: paused"]
+    assert focused(page) == f"q-{scene.inbox}-edit"
+    assert region.evaluate("region => region.isTheSame")
+    assert scene.person is not None
+    scene.person.assert_clean()
+
+
 def test_a_paused_page_asks_nothing_and_stays_as_it_is(visit: Start, scene: Scene) -> None:
     page = scene.enter(visit)
 

@@ -14,7 +14,7 @@
   const SEEN_AFTER = 1500;
   const LETTERS = {
     admitted: "a", in_flight_full: "f", paused: "p", admission_unavailable: "u",
-    window_exhausted: "w",
+    window_exhausted: "w", none: "n",
   };
   const byId = (id) => document.getElementById(id);
   const jitter = (most) => Math.random() * most;
@@ -34,7 +34,7 @@
   const stateOf = (id) => {
     const tag = document.querySelector(`#q-${id}-live .tag`);
     const name = tag && [...tag.classList].find((one) => one.startsWith("tag--"));
-    return name ? name.slice("tag--".length) : null;
+    return name ? name.slice("tag--".length) : "none";
   };
   const queueOf = (name, kind) => name.startsWith(kind) ? name.slice(kind.length) : null;
   for (const live of document.querySelectorAll(".q-live")) {
@@ -234,6 +234,20 @@
     // The same words put in again may be said again, or be silent: leave what stands.
     if (shown.trim() === data.trim()) event.preventDefault();
   });
+  document.addEventListener("htmx:sseMessage", (event) => {
+    const id = queueOf(event.detail.type, "counts-");
+    if (id) offerFigures(id);
+  });
+
+  // The link to the current figures stands while there are figures: a queue that has lost its
+  // budget has none, and hands the focus to its name.
+  const offerFigures = (id) => {
+    const link = byId(`q-${id}-now`);
+    if (!link) return;
+    const isEmpty = !byId(`q-${id}-fig`).textContent.trim();
+    if (isEmpty && document.activeElement === link) byId(`q-${id}-page`).focus();
+    link.hidden = isEmpty;
+  };
 
   const fragment = (markup) => {
     const template = document.createElement("template");
@@ -284,6 +298,9 @@
         there.replaceChildren(...fresh.cloneNode(true).childNodes);
         const [figures, now] = [byId(`q-${id}-fig`), page.getElementById(`q-${id}-fig`)];
         if (figures && now) figures.textContent = now.textContent;
+        offerFigures(id);
+        const [edit, other] = [byId(`q-${id}-edit`), page.getElementById(`q-${id}-edit`)];
+        if (edit && other) morph(edit, other);  // "Add budget" or "Edit budget"
       } else {
         const number = queueOf(name, "cards-");
         const parts = ["todos", "cards", "links"].map((part) =>

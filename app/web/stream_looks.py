@@ -14,7 +14,7 @@ from app.reads import cards, headers
 from app.reads.headers import Counts, SeenHeader
 from app.reads.identity import SessionFacts
 from app.web import present_board, present_headers
-from app.web.present_headers import HeaderView
+from app.web.present_headers import NO_STATE, HeaderView
 from app.web.stream_frames import Paint, frame
 from app.web.stream_wants import Wants
 
@@ -153,23 +153,24 @@ class Looks:
         return before is None or before.has_policy != known.has_policy
 
     def _show(self, found: Sequence[SeenHeader], at: float) -> Iterator[str]:
-        """The headers as the speech rule wants them; a queue without a policy has none."""
+        """The headers as the speech rule wants them; one without a policy is empty, and is sent
+        only to a page that shows something else.
+        """
         heard = {}
         for seen in found:
             queue_id = seen.queue_id
-            if not seen.has_policy:
-                self._speech.forget(queue_id)
-                continue
             figures = self._figures(seen)
             if self._speech.knows(queue_id):
                 heard[queue_id] = figures
                 continue
             told = self._wants.told.get(queue_id)
-            is_fresh = not self._wants.is_again
+            is_empty = not seen.has_policy and told in (None, NO_STATE)
+            is_fresh = is_empty or not self._wants.is_again
             begun = self._speech.begin(
                 queue_id, figures, at=at, told_state=told, is_fresh=is_fresh
             )
-            yield from map(self._paint.speech, begun)
+            if not is_empty:
+                yield from map(self._paint.speech, begun)
         yield from map(self._paint.speech, self._speech.look(heard, at=at))
 
     def _figures(self, seen: SeenHeader) -> Figures:

@@ -11,11 +11,13 @@ from werkzeug.datastructures import MultiDict
 
 from app.domain.admission import Reason
 from app.domain.phrases import ADMITTED
+from app.web.present_headers import NO_STATE
 
-_TOLD = re.compile(r"([0-9]{1,18})([afpuw])")
+_TOLD = re.compile(r"([0-9]{1,18})([afnpuw])")
 _STATES = {
     "a": ADMITTED,
     "f": Reason.IN_FLIGHT_FULL.value,
+    "n": NO_STATE,
     "p": Reason.PAUSED.value,
     "u": Reason.ADMISSION_UNAVAILABLE.value,
     "w": Reason.WINDOW_EXHAUSTED.value,

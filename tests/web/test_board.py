@@ -254,7 +254,8 @@ def test_unreadable_policies_are_said_and_queues_without_one_stand(
 
     assert seen(page, bound) == "Unavailable the budget cannot be read, so no claim is admitted"
     assert squeezed(by_id(page, f"q-{free}-todos").text) == "1 pending"
-    assert not has_id(page, f"q-{free}-live")
+    assert squeezed(by_id(page, f"q-{free}-live").text) == ""
+    assert "hidden" in by_id(page, f"q-{free}-now").attributes
 
 
 def test_a_pause_says_who_when_and_why(

@@ -142,6 +142,38 @@ def test_a_new_queue_and_a_new_budget_make_the_page_load_afresh(scene: Scene) ->
         events.named(f"counts-{scene.free}", "0 of 2 in flight")
 
 
+def test_a_budget_that_is_cleared_empties_its_header_and_ends_the_alarm_once(
+    scene: Scene
+) -> None:
+    scene.make.run("update admission_policies set max_in_flight = 0")
+    with scene.open() as events:
+        events.named(f"counts-{scene.inbox}", "Paused")
+        scene.make.run("delete from admission_policies")
+        scene.changed()
+
+        cleared = events.named(f"counts-{scene.inbox}")
+        said = events.named(f"say-{scene.inbox}")
+
+        assert "tag" not in cleared.data
+        assert f'id="q-{scene.inbox}-fig" data-hx-swap-oob="true"></span>' in cleared.data
+        assert said.data == "inbox: no budget"
+        assert "resync" in names(events.seen)
+        scene.make.policy(scene.inbox, max_in_flight=0)
+        scene.changed()
+        events.named(f"counts-{scene.inbox}", "Paused")
+        events.named(f"say-{scene.inbox}", "inbox: paused")
+    assert names(events.seen).count(f"say-{scene.inbox}") == 2
+
+
+def test_a_budget_that_was_cleared_while_nobody_listened_is_said_on_opening(scene: Scene) -> None:
+    scene.make.run("delete from admission_policies")
+    with scene.open(f"?told={scene.inbox}p.{scene.free}n&again=yes") as events:
+        shown = events.named(f"counts-{scene.inbox}")
+        assert "tag" not in shown.data
+        assert events.named(f"say-{scene.inbox}").data == "inbox: no budget"
+    assert not [name for name in names(events.seen) if name.endswith(f"-{scene.free}")]
+
+
 def test_lists_are_sent_to_pages_that_show_them_from_the_pages_own_markup(scene: Scene) -> None:
     todo = scene.make.todo(scene.lane, title="<b>bold</b>")
     with scene.open("?cards=2020-01-01T00:00:00Z") as cards, scene.open() as plain:
