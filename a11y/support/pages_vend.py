@@ -75,6 +75,9 @@ ENDPOINTS = [
          lambda world: f"/endpoints/{world.lane.id}/revoke"),
     seen("delete", re.compile("Delete old-lane-"), "/endpoints/<endpoint_id>/delete",
          lambda world: f"/endpoints/{world.revoked.id}/delete"),
+    seen("hook, delete", re.compile("Delete .* of lane-m-"),
+         "/endpoints/<endpoint_id>/hooks/<hook_id>/delete",
+         lambda world: f"/endpoints/{world.lane.id}/hooks/{world.hook}/delete"),
 ]
 WIZARD = [
     *map(_step, STEPS),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from uuid import UUID, uuid4
 
 from app.db.database import Database
 from app.domain.callers import Endpoint, Human
@@ -33,6 +34,7 @@ class World:
     other: Endpoint
     revoked: Endpoint
     webhook: Webhook
+    hook: UUID
     queues: dict[str, QueueId]
     todos: dict[str, TodoId]
 
@@ -58,8 +60,17 @@ def fill(db: Database, make: Make, clock: Clock, human: Human) -> World:
     webhook = make.webhook(lane, target_queue="notes")
     make.route(webhook, other, granted_by=human)
     make.operator_token(human, name="laptop")
-    return World(lane=lane, other=other, revoked=revoked, webhook=webhook, queues=queues,
+    return World(lane=lane, other=other, revoked=revoked, webhook=webhook,
+                 hook=_failing_hook(make, lane), queues=queues,
                  todos=_todos(make, lane, human))
+
+
+def _failing_hook(make: Make, lane: Endpoint) -> UUID:
+    hook = uuid4()
+    make.run("insert into notify_hooks (id, endpoint_id, url, secret, consecutive_failures,"
+             " last_attempt_at, last_error) values"
+             " (%s, %s, 'https://hooks.example/ring', '', 3, clock(), 'timeout')", hook, lane.id)
+    return hook
 
 
 def _set_budgets(
