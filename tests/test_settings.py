@@ -60,6 +60,9 @@ def test_an_empty_environment_gives_the_documented_defaults() -> None:
         ("ATTEMPT_SUMMARY_FROM_RESULT", "on", "attempt_summary_from_result", True),
         ("RETENTION_EVENTS_PER_OWNER", "7", "retention_events_per_owner", 7),
         ("RETENTION_TODOS_PER_OWNER", "2000000", "retention_todos_per_owner", 2_000_000),
+        ("METRICS_TOKEN", "x" * 32, "metrics_token", "x" * 32),
+        ("METRICS_TOKEN", "é" * 16, "metrics_token", "é" * 16),
+        ("METRICS_TOKEN", "", "metrics_token", None),
         ("NOTIFY_HOOK_MAX", "7", "notify_hook_max", 7),
         ("NOTIFY_HOOK_MAX", "0", "notify_hook_max", 0),
         ("NOTIFY_HOOK_ALLOW_CIDRS", "10.0.0.0/8, fd00::/8", "notify_hook_allow_cidrs",
@@ -100,6 +103,10 @@ def test_a_variable_sets_its_field(name: str, text: str, field: str, expected: o
         ("RETENTION_EVENTS_PER_OWNER", "0"),
         ("RETENTION_TODOS_PER_OWNER", "1e6"),
         ("RETENTION_TODOS_PER_OWNER", "-1"),
+        ("METRICS_TOKEN", "x" * 31),
+        ("METRICS_TOKEN", "x" * 40 + " y"),
+        ("METRICS_TOKEN", "x" * 40 + "\n"),
+        ("METRICS_TOKEN", "x" * 40 + "\udcff"),
         ("NOTIFY_HOOK_MAX", "-1"),
         ("NOTIFY_HOOK_MAX", "five"),
         ("NOTIFY_HOOK_MAX", "1.5"),
@@ -115,7 +122,7 @@ def test_a_malformed_value_is_refused_by_the_name_of_its_variable(name: str, tex
 
     assert str(refused.value).startswith(f"SWITCHBOARD_{name} ")
     assert str(refused.value).endswith(".")
-    if name == "SECRET_ENCRYPTION_KEY":
+    if name in ("SECRET_ENCRYPTION_KEY", "METRICS_TOKEN"):
         assert text not in str(refused.value)
 
 
@@ -163,6 +170,7 @@ def test_secrets_do_not_show_in_the_settings_text() -> None:
             DATABASE_URL="postgresql://u:hush@h/d",
             SECRET_ENCRYPTION_KEY=KEY.hex(),
             ENDPOINT_TOKEN="sbk_hush",
+            METRICS_TOKEN="hush" * 8,
         )
     )
 

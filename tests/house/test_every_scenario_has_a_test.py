@@ -10,7 +10,6 @@ import pytest
 
 from tests.house.tree import Copy, holds
 
-# The scenarios of REQ-12 (metrics) come with that surface.
 SCENARIOS = {
     "REQ-1": ("No policy, no change", "A daily budget", "Zero pauses the queue",
               "Unknown zone is refused"),
@@ -30,6 +29,7 @@ SCENARIOS = {
     "REQ-10": ("By default an agent cannot raise its own ceiling", "An owner opts an agent in",
                "Another human's queue is opaque", "Lowering mid-window"),
     "REQ-11": ("The owner sees why work waits",),
+    "REQ-12": ("A budget shows up in Grafana", "Charges match claims"),
     "REQ-13": ("A cancelled claim charges nothing",),
 }
 

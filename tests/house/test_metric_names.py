@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from app.edge import metric_families
 from tests.house.tree import Copy, holds, modules
 
-# Gauges are read at scrape time and are never moved by code.
+# What contract/metrics.md lists; gauges are read at scrape time and are never moved by code.
 COUNTERS: dict[str, set[str]] = {
     "switchboard_todos_created_total": {"queue", "source"},
     "switchboard_todos_claimed_total": {"queue"},
@@ -59,6 +60,14 @@ def _name(node: ast.Call) -> str:
 
 def test_counters_are_in_the_vocabulary() -> None:
     holds(check)
+
+
+def test_every_counter_of_the_vocabulary_is_served_and_no_other() -> None:
+    served = {family.name: set(family.labels) for family in metric_families.COUNTERS}
+
+    assert served == COUNTERS
+    assert len(served) == len(metric_families.COUNTERS)
+    assert all(family.help.endswith(".") for family in metric_families.COUNTERS)
 
 
 @pytest.mark.parametrize("line", [

@@ -41,6 +41,7 @@ class Server:
         self._environment = {
             "PATH": os.environ.get("PATH", os.defpath),
             "HOME": str(folder),
+            "TMPDIR": str(folder),  # what a killed server leaves goes with the test's folder
             "SWITCHBOARD_DATABASE_URL": database_url,
             "SWITCHBOARD_ADDR": f"127.0.0.1:{self.port}",
             "SWITCHBOARD_DATA_DIR": str(folder / "data"),
