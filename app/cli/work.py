@@ -45,12 +45,9 @@ def work(
     JSON, at most 256 KiB); any other fails it with the last 2 KiB of its error output as summary.
     The lease is kept by heartbeats; when it is lost, COMMAND is ended.
 
-    Between todos it waits for a doorbell, on one stream for all it does at a time; while the stream
-    is not to be had it asks every half minute.
-
+    Between todos it waits for a doorbell, and asks every half minute while there is no stream.
     A queue whose policy admits no claim is no failure. The worker says once why it waits and until
-    when, and leaves the queue alone until then or until its bell rings: its owner may open it
-    earlier.
+    when, and leaves the queue alone until then, or until its bell rings.
 
     The credential is read from SWITCHBOARD_ENDPOINT_TOKEN and the server from SWITCHBOARD_URL.
     COMMAND sees no variable named SWITCHBOARD_ but the three above and SWITCHBOARD_URL: a todo is

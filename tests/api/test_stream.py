@@ -185,3 +185,24 @@ def test_revoking_ends_the_stream(
     assert list(frames) == []
     assert parts.waiting.taken == 0
     answer.close()
+
+
+@pytest.mark.req("REQ-8")
+def test_a_delivery_that_nobody_can_judge_is_stored_and_rings_nothing(
+    client: FlaskClient, calls: Caller, make: Make, lane: Endpoint, parts: EdgeState,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    make.policy(make.queue_id(lane), max_in_flight=5)
+    hook = make.webhook(lane, "generic", secret=None, trust_mode="token")
+    answer, _ = opened(calls)
+    make.run("alter table admission_policies rename to away")
+    try:
+        delivered = client.post(hook.path, json={"title": "from outside"})
+    finally:
+        make.run("alter table away rename to admission_policies")
+
+    assert delivered.status_code == 202
+    assert make.value("select count(*) from todos where state = 'pending'") == 1
+    assert make.value("select count(*) from doorbells") == 0
+    assert "admission_unreadable" in caplog.text
+    answer.close()

@@ -88,3 +88,15 @@ def test_a_request_asks_the_socket_its_server_shows(pair: Pair) -> None:
 def test_without_a_socket_nobody_is_gone() -> None:
     with Flask(__name__).test_request_context():
         assert not client.is_gone()
+
+
+def test_a_stream_waits_neither_for_a_reader_nor_for_a_host_that_is_gone(pair: Pair) -> None:
+    client.bound_sends({"gunicorn.socket": pair[0]}, 0.1)
+
+    with pytest.raises(TimeoutError):
+        while True:
+            pair[0].sendall(b"x" * 65536)
+    if pair[0].family == socket.AF_INET and hasattr(socket, "TCP_USER_TIMEOUT"):
+        heard = pair[0].getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT)
+        assert heard == 30_000
+    client.bound_sends({})
