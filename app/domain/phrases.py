@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import assert_never
 
 from app.domain.admission import Admitted, Decision, Deferral, Reason
+from app.domain.isolating import isolate
 from app.domain.policy import Policy
 from app.domain.zonelabels import clock_words, past_words, spoken_words, viewer_words
 
@@ -48,17 +49,17 @@ def state_of(decision: Decision) -> str:
 
 
 def used_words(used: int, limit: int | None) -> str:
-    """`100 of 100 used`; a limit of 0 reads as the pause it is, never as "0 of 0"."""
+    """`100 of 100 used`; a limit of 0 is named, never "0 of 0"."""
     if limit is None:
         return "no limit on claims"
-    return f"{used} used, paused" if limit == 0 else f"{used} of {limit} used"
+    return f"{used} used, limit 0" if limit == 0 else f"{used} of {limit} used"
 
 
 def in_flight_words(in_flight: int, cap: int | None) -> str:
     """`2 of 5 in flight`; `2 in flight, no limit` without a cap."""
     if cap is None:
         return f"{in_flight} in flight, no limit"
-    return f"{in_flight} in flight, paused" if cap == 0 else f"{in_flight} of {cap} in flight"
+    return f"{in_flight} in flight, limit 0" if cap == 0 else f"{in_flight} of {cap} in flight"
 
 
 def is_nearly_used_up(used: int | None, limit: int | None) -> bool:
@@ -70,14 +71,24 @@ def is_nearly_used_up(used: int | None, limit: int | None) -> bool:
 
 def resets_words(at: datetime, tz: str | None, viewer_tz: str | None, now: datetime) -> str:
     """`resets 00:00 PT (09:00 your time)`."""
-    return f"resets {clock_words(at, tz, now)} ({viewer_words(at, viewer_tz, now)})"
+    return f"resets {both_words(at, tz, viewer_tz, now)}"
+
+
+def both_words(at: datetime, tz: str | None, viewer_tz: str | None, now: datetime) -> str:
+    """`00:00 PT (09:00 your time)`: in the zone of a policy and the viewer's, once when they are
+    the same words.
+    """
+    here, there = clock_words(at, tz, now), viewer_words(at, viewer_tz, now)
+    return here if here == there else f"{here} ({there})"
 
 
 def spoken_resets_words(
     at: datetime, tz: str | None, viewer_tz: str | None, now: datetime
 ) -> str:
     """`resets at midnight Pacific time, 09:00 your time`."""
-    return f"resets at {spoken_words(at, tz, now)}, {viewer_words(at, viewer_tz, now)}"
+    said, there = spoken_words(at, tz, now), viewer_words(at, viewer_tz, now)
+    is_one = clock_words(at, tz, now) == there
+    return f"resets at {said}" if is_one else f"resets at {said}, {there}"
 
 
 def also_words(decision: Decision) -> list[str]:
@@ -101,8 +112,8 @@ def paused_words(
     who: str | None, at: datetime, reason: str | None, viewer_tz: str | None, now: datetime
 ) -> str:
     """`paused by Ana at 14:05: deploy freeze`; without a name or a reason, without those words."""
-    by = f" by {who}" if who else ""
-    why = f": {' '.join(reason.split())}" if reason else ""
+    by = f" by {isolate(who)}" if who else ""
+    why = f": {isolate(' '.join(reason.split()))}" if reason else ""
     return f"paused{by} at {past_words(at, viewer_tz, now)}{why}"
 
 

@@ -184,7 +184,7 @@ def _details(seen: SeenTodo, zone: str | None) -> list[Fact]:
     key = todo.idempotency_key
     found.append(Fact(name="Idempotency key", words=key or "none"))
     if key:
-        found.append(Fact(name="Duplicates answered", words=_repeats(facts.repeats)))
+        found.append(Fact(name="Duplicates", words=_repeats(facts.repeats)))
     return found
 
 
@@ -198,7 +198,9 @@ def _repeats(count: int) -> str:
     """How many creates with the same key found this todo instead of making another."""
     if count == 0:
         return "none"
-    return "1 create with this key" if count == 1 else f"{count} creates with this key"
+    if count == 1:
+        return "1 todo with this key was not added, for this one was there"
+    return f"{count} todos with this key were not added, for this one was there"
 
 
 def _attempt(attempt: Attempt, zone: str | None) -> AttemptView:

@@ -8,9 +8,9 @@ from datetime import datetime
 from app.domain.admission import Deferral, Reason
 from app.domain.callers import Human
 from app.domain.errors import Conflict, Deferred
-from app.domain.phrases import zone_of
+from app.domain.isolating import isolate
+from app.domain.phrases import both_words, zone_of
 from app.domain.todos import State
-from app.domain.zonelabels import clock_words, viewer_words
 from app.reads.todo_page import SeenTodo
 from app.web import present_headers
 from app.web.present import instant
@@ -73,12 +73,12 @@ def _deferred(deferral: Deferral, seen: SeenTodo, zone: str | None, fault: str |
     when = "" if at is None else _both_zones(at, seen, zone)
     match deferral.reason:
         case Reason.WINDOW_EXHAUSTED:
-            return f"The budget of {queue} is used up: no claim is admitted until {when}."
+            return f"The budget of {isolate(queue)} is used up: no claim is admitted until {when}."
         case Reason.IN_FLIGHT_FULL:
             hint = f" A slot may be free at about {when}." if when else ""
-            return f"{queue} has as many todos in flight as its budget admits.{hint}"
+            return f"{isolate(queue)} has as many todos in flight as its budget admits.{hint}"
         case Reason.PAUSED:
-            return f"{queue} is paused: no claim is admitted until someone resumes it."
+            return f"{isolate(queue)} is paused: no claim is admitted until someone resumes it."
         case _:
             return _unjudged(seen, fault)
 
@@ -87,18 +87,18 @@ def _unjudged(seen: SeenTodo, fault: str | None) -> str:
     """A budget that is broken stays so until it is edited; one that was busy is free again."""
     queue = seen.todo.queue
     if seen.status is None or seen.status.policy is None:
-        return f"The budget of {queue} could not be judged, so no claim is admitted now."
+        return f"The budget of {isolate(queue)} could not be judged, so no claim is admitted now."
     why = "was busy" if fault in _BUSY else "could not be judged"
     return (
-        f"The budget of {queue} {why} when you claimed, so this claim was refused and nothing was"
-        " charged. What is said of it below is from a later look. Try again."
+        f"The budget of {isolate(queue)} {why} when you claimed, so this claim was refused"
+        " and nothing was charged. What is said of it below is from a later look. Try again."
     )
 
 
 def _both_zones(at: datetime, seen: SeenTodo, zone: str | None) -> str:
     policy = None if seen.status is None else seen.status.policy
     now = seen.facts.now
-    return f"{clock_words(at, zone_of(policy), now)} ({viewer_words(at, zone, now)})"
+    return both_words(at, zone_of(policy), zone, now)
 
 
 def _now(seen: SeenTodo, viewer: Human, zone: str | None) -> str:

@@ -60,7 +60,7 @@ def test_a_chip_says_the_reason_and_when(deferral: Deferral, tz: str | None, tex
 
 @pytest.mark.parametrize(("used", "limit", "text"), [
     (0, 100, "0 of 100 used"), (100, 100, "100 of 100 used"), (60, 50, "60 of 50 used"),
-    (12, 0, "12 used, paused"), (0, 0, "0 used, paused"), (0, None, "no limit on claims"),
+    (12, 0, "12 used, limit 0"), (0, 0, "0 used, limit 0"), (0, None, "no limit on claims"),
 ])
 def test_units_are_said_of_their_limit(used: int, limit: int | None, text: str) -> None:
     assert phrases.used_words(used, limit) == text
@@ -68,7 +68,7 @@ def test_units_are_said_of_their_limit(used: int, limit: int | None, text: str) 
 
 @pytest.mark.parametrize(("in_flight", "cap", "text"), [
     (2, 5, "2 of 5 in flight"), (6, 5, "6 of 5 in flight"),
-    (2, None, "2 in flight, no limit"), (2, 0, "2 in flight, paused"),
+    (2, None, "2 in flight, no limit"), (2, 0, "2 in flight, limit 0"),
 ])
 def test_todos_in_flight_are_said_of_their_cap(in_flight: int, cap: int | None, text: str) -> None:
     assert phrases.in_flight_words(in_flight, cap) == text
@@ -136,3 +136,11 @@ def test_times_of_a_policy_are_in_its_windows_zone() -> None:
     assert phrases.zone_of(Policy(max_claims_per_window=1, window=window)) == PT
     assert phrases.zone_of(Policy(max_in_flight=1)) is None
     assert phrases.zone_of(None) is None
+
+
+def test_a_reset_whose_two_times_are_the_same_words_is_said_once() -> None:
+    at, now = datetime(2026, 12, 1, tzinfo=UTC), datetime(2026, 11, 30, 12, tzinfo=UTC)
+
+    assert phrases.resets_words(at, "UTC", None, now) == "resets 00:00 UTC"
+    assert phrases.spoken_resets_words(at, "UTC", None, now) == "resets at midnight UTC"
+    assert phrases.resets_words(at, "UTC", "UTC", now) == "resets 00:00 UTC (00:00 your time)"

@@ -108,8 +108,8 @@ def truth(make: Make, human: Human) -> Shown:
 
 
 def _figures(used: object, limit: object, cap: object, flying: object) -> str:
-    spent = f"{used} used, paused" if limit == 0 else f"{used} of {limit} used"
-    return f"{spent}, {flying} in flight, paused" if cap == 0 else (
+    spent = f"{used} used, limit 0" if limit == 0 else f"{used} of {limit} used"
+    return f"{spent}, {flying} in flight, limit 0" if cap == 0 else (
         f"{spent}, {flying} of {cap} in flight")
 
 

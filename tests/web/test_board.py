@@ -277,11 +277,11 @@ def test_a_pause_says_who_when_and_why(
     page = board(seat)
 
     assert seen(page, investigations) == (
-        "Paused no limit on claims · 0 in flight, paused"
+        "Paused no limit on claims · 0 in flight, limit 0"
         " paused by Ana at 14:06 UTC: deploy freeze")
     assert heard(page, investigations) == (
         "investigations: paused by Ana at 14:06 UTC: deploy freeze,"
-        " no limit on claims, 0 in flight, paused")
+        " no limit on claims, 0 in flight, limit 0")
     assert chips(page, investigations) == ["deferred · paused"]
 
 
@@ -298,7 +298,7 @@ def test_an_agent_that_paused_is_named_with_its_human(
     page = board(browser(ana))
 
     assert seen(page, investigations) == (
-        "Paused 0 used, paused · 0 in flight, no limit"
+        "Paused 0 used, limit 0 · 0 in flight, no limit"
         f" paused by Ana, through endpoint {lane.slug} at 19:04 on 1 Jan 2020")
 
 

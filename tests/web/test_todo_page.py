@@ -67,7 +67,7 @@ def test_a_pending_todo_says_admitted_its_place_and_what_is_known(
     assert (said["Source"], said["Kind"]) == ("github", "webhook")
     assert said["Attempt"] == "0 of 5"
     assert said["Idempotency key"] == make.row(twelfth)["idempotency_key"]
-    assert said["Duplicates answered"] == "none"
+    assert said["Duplicates"] == "none"
     assert "State: Pending" in answer.text
     assert "chip" not in answer.text
     assert "Nobody has claimed it yet." in answer.text
@@ -247,7 +247,8 @@ def test_creates_that_met_the_key_again_are_counted(
     said = facts(browser(ana).get(f"/todos/{made[0].todo.id}").text)
 
     assert {each.todo.id for each in made} == {made[0].todo.id}
-    assert said["Duplicates answered"] == "3 creates with this key"
+    assert said["Duplicates"] == (
+        "3 todos with this key were not added, for this one was there")
 
 
 def test_the_count_of_a_todo_that_is_pruned_goes_with_it(make: Make, db: Database) -> None:
