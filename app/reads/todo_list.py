@@ -87,7 +87,7 @@ class _Counted:
 def list_todos(
     db: Database, human_id: UUID, filters: ListFilters, page: int, *, with_rows: bool = True
 ) -> Listing:
-    """One page, from 1, newest first; a page past the end has no rows. Raises Unavailable.
+    """One page, from 1, newest first; a page past the end is the last one. Raises Unavailable.
 
     (board.md, "Todos view")
     """
@@ -101,7 +101,9 @@ def list_todos(
         }
         counts = _counts(conn, params)
         total = sum(counts.values()) if filters.state is None else counts[filters.state]
-        start = (page - 1) * PAGE_SIZE
+        pages = max(1, -(-total // PAGE_SIZE))
+        shown = min(page, pages)
+        start = (shown - 1) * PAGE_SIZE
         has_rows = with_rows and start < total
         todos = _page(conn, params, filters.state, start, total) if has_rows else []
         now = db.now(conn)
@@ -111,8 +113,8 @@ def list_todos(
         counts=counts,
         todos=tuple(todos),
         total=total,
-        page=page,
-        pages=max(1, -(-total // PAGE_SIZE)),
+        page=shown,
+        pages=pages,
         now=now,
     )
 

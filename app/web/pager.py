@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+# More pages than any database holds rows; larger numbers are the same far end.
+_FARTHEST = 10**9
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageLink:
@@ -23,6 +26,16 @@ class Pager:
     previous: str | None
     next: str | None
     links: list[PageLink]
+
+
+def page_number(text: str) -> int:
+    """The page an address asks for, from 1; what is no number of a page asks for the first. A list
+    shows its last page for every number past it.
+    """
+    wanted = text.strip().lstrip("0")
+    if not (wanted.isascii() and wanted.isdigit()):
+        return 1
+    return int(wanted) if len(wanted) < len(str(_FARTHEST)) else _FARTHEST
 
 
 def pager(label: str, here: int, last: int, href: Callable[[int], str]) -> Pager:

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import urlencode
 
+from app.domain.isolating import isolate
 from app.domain.todos import State
 from app.reads.todo_list import ListFilters
+from app.web.pager import page_number
 
 LONGEST_TEXT = 200
-# More pages than any database holds rows; larger numbers are the same far end.
-_FARTHEST = 10**9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +39,7 @@ def read_filters(args: Mapping[str, str]) -> Asked:
         state=_state(args.get("state", ""), faults),
         text=_text(args.get("q", ""), faults),
     )
-    return Asked(filters=filters, page=_page(args.get("page", ""), faults), faults=tuple(faults))
+    return Asked(filters=filters, page=page_number(args.get("page", "")), faults=tuple(faults))
 
 
 def _queue(text: str, faults: list[str]) -> str | None:
@@ -53,24 +53,18 @@ def _state(text: str, faults: list[str]) -> State | None:
     wanted = text.strip().lower()
     if not wanted or wanted in {*State}:
         return State(wanted) if wanted else None
-    faults.append(f"There is no state “{text}”: a todo is pending, claimed, done or failed.")
+    faults.append(
+        f"There is no state “{isolate(text)}”: a todo is pending, claimed, done or failed."
+    )
     return None
 
 
 def _text(text: str, faults: list[str]) -> str | None:
     wanted = text.strip()
-    if len(wanted) > LONGEST_TEXT or "\x00" in wanted:
+    if "\x00" in wanted:
+        faults.append("The search holds a character that no todo holds.")
+        return None
+    if len(wanted) > LONGEST_TEXT:
         faults.append(f"The search takes at most {LONGEST_TEXT} characters of text.")
         return None
     return wanted or None
-
-
-def _page(text: str, faults: list[str]) -> int:
-    wanted = text.strip()
-    if not wanted:
-        return 1
-    if wanted.isascii() and wanted.isdigit() and wanted.strip("0"):
-        digits = wanted.lstrip("0")
-        return int(digits) if len(digits) < len(str(_FARTHEST)) else _FARTHEST
-    faults.append(f"There is no page “{text}”: pages are numbered from 1.")
-    return 1

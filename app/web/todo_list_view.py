@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from app.domain.isolating import isolate
 from app.domain.todos import State
 from app.reads.headers import SeenHeader
 from app.reads.todo_list import ListedTodo, Listing, VisibleQueue
@@ -94,10 +95,10 @@ def list_view(
         found=_found(asked, listing),
         rows=[_row(row, asked, listing, names, statuses, zone) for row in listing.todos],
         nothing=_nothing(asked, listing),
-        step=_step(asked, listing),
+        step=_step(asked),
         pages=pager(
             "Pages of todos",
-            min(listing.page, listing.pages),
+            listing.page,
             listing.pages,
             lambda number: asked.address(page=number),
         ),
@@ -120,7 +121,7 @@ def _options(asked: Asked, listing: Listing) -> list[QueueOption]:
         for each in listing.queues
     ]
     typed = asked.filters.queue
-    if typed is None or chosen:
+    if typed is None or chosen or not listing.chosen:
         return options
     return [QueueOption(value=typed, label=f"every {typed}", is_chosen=True), *options]
 
@@ -158,9 +159,9 @@ def _found(asked: Asked, listing: Listing) -> str:
     words.append("todo" if listing.total == 1 else "todos")
     if asked.filters.queue is not None:
         only = listing.chosen[0] if len(listing.chosen) == 1 else None
-        words.append(f"in {asked.filters.queue if only is None else _name(only)}")
+        words.append(f"in {isolate(asked.filters.queue) if only is None else _name(only)}")
     if asked.filters.text:
-        words += ["with", f"“{asked.filters.text}”"]
+        words += ["with", f"“{isolate(asked.filters.text)}”"]
     return " ".join(words)
 
 
@@ -171,17 +172,13 @@ def _nothing(asked: Asked, listing: Listing) -> str | None:
     if listing.todos:
         return None
     if asked.filters.queue is not None and not listing.chosen:
-        return f"You have no queue called “{asked.filters.queue}”."
-    if listing.total:
-        return f"There is no page {listing.page}: the last page is {listing.pages}."
+        return f"You have no queue called “{isolate(asked.filters.queue)}”."
     if asked.filters.queue or asked.filters.state or asked.filters.text:
         return "No todo is like that."
     return "You have no todo yet. Webhooks and people put todos in your queues."
 
 
-def _step(asked: Asked, listing: Listing) -> Step:
-    if listing.total and not asked.faults:
-        return Step(href=asked.address(page=listing.pages), text="Show the last page")
+def _step(asked: Asked) -> Step:
     if asked.faults or asked.address() != "/todos":
         return Step(href="/todos", text="Show every todo")
     return Step(href="/", text="See your queues on the board")
