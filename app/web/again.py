@@ -57,7 +57,7 @@ def kept_form(*, may_ask: bool) -> Kept:
     return Kept(
         form=form,
         fields=declared.fields,
-        button=declared.button,
+        button=_pressed(declared),
         hidden=_posted(names),
         plain=[],
     )
@@ -66,6 +66,13 @@ def kept_form(*, may_ask: bool) -> Kept:
 def _declared() -> Posts | None:
     view = current_app.view_functions.get(request.endpoint or "")
     return None if view is None else forms.declared(view)
+
+
+def _pressed(declared: Posts) -> str:
+    """The label of the button that was pressed, for it is what is sent again."""
+    sent = (f"{name}={text}" for name, text in request.form.items(multi=True))
+    return next((declared.buttons[each] for each in sent if each in declared.buttons),
+                declared.button)
 
 
 def _posted(known: tuple[str, ...]) -> list[Posted]:

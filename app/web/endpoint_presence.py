@@ -22,7 +22,12 @@ bp.before_request(guard.check_form)
 
 
 @bp.post("/endpoints/<endpoint_id>/presence")
-@posts(ClockForm, "endpoints/until.html", button="Send again")
+@posts(
+    ClockForm,
+    "endpoints/until.html",
+    button="Clock the endpoint",
+    buttons={"presence=in": "Clock in the endpoint", "presence=out": "Clock out the endpoint"},
+)
 def clock(endpoint_id: str) -> ResponseReturnValue:
     """Clock an endpoint in or out, by the button, until a time on the viewer's clock."""
     found, form = endpoint_pages.granted(database(), human(), endpoint_id), ClockForm()

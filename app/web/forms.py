@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -84,6 +84,7 @@ class Posts:
     form: type[Form]
     fields: str | None
     button: str
+    buttons: Mapping[str, str]
     prepare: Callable[[Form], None] | None
 
 
@@ -95,19 +96,23 @@ def posts(
     fields: str | None = None,
     *,
     button: str = "Send again",
+    buttons: Mapping[str, str] | None = None,
     prepare: Callable[[Form], None] | None = None,
 ) -> Callable[[View], View]:
     """Declare the form that a view takes by POST, so that a refusal can render the same one.
 
     `fields` names a template that renders the fields of `form` and needs nothing else; without
-    it each field is shown in its order. `button` is the label of the form's first button.
+    it each field is shown in its order. `button` is the label of the form's first button;
+    `buttons` are those of the others, by the `name=value` that each one sends.
     `prepare` fills choices that are the viewer's own: it is asked only when somebody is signed
     in, and with its choices missing the posted ones stand in.
     Source: identity.md, "Sessions and pages"; accessibility.md 4.3, E12.
     """
 
     def declare(view: View) -> View:
-        _DECLARED[view] = Posts(form=form, fields=fields, button=button, prepare=prepare)
+        _DECLARED[view] = Posts(
+            form=form, fields=fields, button=button, buttons=buttons or {}, prepare=prepare
+        )
         return view
 
     return declare

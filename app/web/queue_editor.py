@@ -10,6 +10,7 @@ from flask.typing import ResponseReturnValue
 
 from app.domain import policy_words
 from app.domain.errors import Conflict
+from app.domain.isolating import isolate
 from app.domain.policy import policy_body
 from app.edge.deps import database
 from app.reads import outlook
@@ -92,7 +93,12 @@ def _fill(standing: Standing, form: PolicyForm) -> None:
 
 
 @bp.post("/queues/<ref>/budget")
-@posts(PolicyForm, "queues/budget_fields.html", button="Save budget")
+@posts(
+    PolicyForm,
+    "queues/budget_fields.html",
+    button="Save budget",
+    buttons={"act=preview": "Preview budget"},
+)
 def save_budget(ref: str) -> ResponseReturnValue:
     """Save, or with the other button preview and save nothing; a refusal keeps what was typed."""
     standing, form = changeable(ref), PolicyForm()
@@ -127,7 +133,7 @@ def _save(standing: Standing, form: PolicyForm, typed: Typed) -> Response:
         return _stale_page(str(queue.queue_id), form, typed)
     stored = None if standing.status is None else standing.status.policy
     did = "is as it was" if stored == typed.policy else "saved"
-    said = [f"Budget for {queue.queue} {did}: {policy_words.in_words(typed.policy)}."]
+    said = [f"Budget for {isolate(queue.queue)} {did}: {policy_words.in_words(typed.policy)}."]
     said += [typed.left_out] if typed.left_out else []
     if stored == typed.policy and typed.reason is not None:
         said.append("Nothing was changed, so the reason you typed was not recorded.")
@@ -154,7 +160,7 @@ def _page(standing: Standing, form: PolicyForm, said: _Said, *, status: int = 20
         "queues/budget.html",
         form,
         status=status,
-        heading=f"{act} budget for {queue.queue}",
+        heading=f"{act} budget for {isolate(queue.queue)}",
         help_topic="budgets",
         queue=queue,
         action=editor_path(queue),

@@ -500,3 +500,19 @@ def test_a_broken_stored_policy_can_be_replaced(seat: Browser, make: Make, queue
     assert "is not known here, so no claim is admitted." in words(shown)
     assert saved.status_code == 303
     assert stored(make, queue)[3] == "America/Los_Angeles"
+
+
+@pytest.mark.parametrize(("act", "label"), [
+    ("preview", "Preview budget"), ("save", "Save budget"), ("", "Save budget")])
+def test_a_kept_form_names_the_button_that_it_sends_again(
+    client: Any, seat: Browser, queue: QueueId, act: str, label: str
+) -> None:
+    sent = {**DAILY, "act": act}
+
+    kept = [client.post(f"/queues/{queue}/budget", data=sent),
+            seat.post(f"/queues/{queue}/budget", {**sent, "csrf_token": "stale"})]
+
+    for answer in kept:
+        assert answer.status_code in (401, 403)
+        assert f'class="primary">{label}</button>' in answer.text
+        assert f'name="act" value="{act}"' in answer.text
