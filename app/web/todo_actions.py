@@ -9,7 +9,8 @@ from flask.typing import ResponseReturnValue
 
 from app.domain.callers import Human
 from app.domain.errors import Conflict, Deferred, RoleRequired
-from app.domain.todos import Todo
+from app.domain.isolating import isolate
+from app.domain.todos import State, Todo
 from app.edge import client
 from app.edge.deps import database, state
 from app.edge.identify import identify_session
@@ -41,7 +42,7 @@ def claim_todo(todo_id: str) -> ResponseReturnValue:
         lambda human: claiming.board_claim(
             database(), human, todo_id, gone=client.is_gone
         ).todo,
-        lambda todo: f"Claimed {todo.title}. The lease ends {_at(todo)}.",
+        lambda todo: f"Claimed {isolate(todo.title)}. The lease ends {_at(todo)}.",
     )
 
 
@@ -53,7 +54,7 @@ def extend_todo(todo_id: str) -> ResponseReturnValue:
         todo_id,
         "extend the lease of",
         lambda human: settling.extend(database(), human, todo_id),
-        lambda todo: f"Extended the lease of {todo.title}. It ends {_at(todo)}.",
+        lambda todo: f"Extended the lease of {isolate(todo.title)}. It ends {_at(todo)}.",
     )
 
 
@@ -65,7 +66,7 @@ def release_todo(todo_id: str) -> ResponseReturnValue:
         todo_id,
         "release",
         lambda human: settling.release_as(database(), human, todo_id, Settlement()),
-        lambda todo: f"Released {todo.title}. It is pending again.",
+        lambda todo: f"Released {isolate(todo.title)}. It is pending again.",
     )
 
 
@@ -77,7 +78,7 @@ def retry_todo(todo_id: str) -> ResponseReturnValue:
         todo_id,
         "retry",
         lambda human: settling.retry_now(database(), human, todo_id),
-        lambda todo: f"{todo.title} is pending again, with a fresh set of attempts.",
+        lambda todo: f"{isolate(todo.title)} is pending again, with a fresh set of attempts.",
     )
 
 
@@ -98,7 +99,7 @@ def confirm_discard(todo_id: str) -> ResponseReturnValue:
         )
     return render_template(
         "todos/discard.html",
-        heading=f"Discard {seen.todo.title}",
+        heading=f"Discard {isolate(seen.todo.title)}",
         help_topic="todos",
         todo=view,
         back=back,
@@ -113,7 +114,7 @@ def discard_todo(todo_id: str) -> ResponseReturnValue:
         todo_id,
         "discard",
         lambda human: settling.discard(database(), human, todo_id),
-        lambda todo: f"Discarded {todo.title}. It is a dead letter now.",
+        lambda todo: f"Discarded {isolate(todo.title)}. It is a dead letter now.",
     )
 
 
@@ -125,7 +126,7 @@ def complete_todo(todo_id: str) -> ResponseReturnValue:
         todo_id,
         "complete",
         settling.complete_as,
-        lambda todo: f"Completed {todo.title}.",
+        lambda todo: f"Completed {isolate(todo.title)}.",
     )
 
 
@@ -147,11 +148,12 @@ def _settle(
     if settlement is None:
         seen = todo_page.see_todo(database(), answers.viewer().human, todo_id)
         return todo_answer(seen, form, _back(seen.todo.id), status=422)
+    before = todo_page.see_todo(database(), answers.viewer().human, todo_id)
     return _act(
         todo_id,
         act,
         lambda human: verb(database(), human, todo_id, settlement),
-        done,
+        done if before.todo.state == State.CLAIMED else _repeated,
         form,
     )
 
@@ -204,8 +206,16 @@ def _at(todo: Todo) -> str:
     return "" if ends is None else ends.words
 
 
+def _repeated(todo: Todo) -> str:
+    """The first word stands (R66), so what came with the second is told to be dropped."""
+    return (
+        f"The claim of {isolate(todo.title)} had ended already. What was said first stands;"
+        " nothing of what you sent now was recorded."
+    )
+
+
 def _failed(todo: Todo) -> str:
     at = instant(todo.next_retry_at, answers.viewer().zone)
     if at is None:
-        return f"Failed {todo.title}. It is a dead letter now."
-    return f"Failed {todo.title}. It is retried {at.words}."
+        return f"Failed {isolate(todo.title)}. It is a dead letter now."
+    return f"Failed {isolate(todo.title)}. It is retried {at.words}."

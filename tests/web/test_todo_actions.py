@@ -210,6 +210,9 @@ def test_complete_said_twice_is_one_and_fail_after_it_is_refused(
                (("complete", "1"), ("complete", "2"), ("fail", "3"))]
 
     assert [answer.status_code for answer in answers] == [303, 303, 409]
+    said = answers[2].text  # the next page says it once
+    assert "had ended already. What was said first stands" in said
+    assert "nothing of what you sent now was recorded" in said
     assert "It is done." in refusal(answers[2].text)
     assert make.row(todo)["result"] == 1
     assert len(make.attempts(todo)) == 1
