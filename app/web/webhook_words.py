@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from app.domain.isolating import isolate
 from app.domain.queues import TEAM_PREFIX
 from app.domain.signatures import Source
 from app.reads.webhook_pages import Host, WebhookLine
@@ -63,7 +64,7 @@ def webhook_view(line: WebhookLine, zone: str | None) -> WebhookView:
         id=str(line.id),
         href=f"/webhooks/{line.id}",
         name=name_of(line),
-        words=f"{line.source_type} to {line.target_queue} of {line.slug}",
+        words=f"{line.source_type} to {isolate(line.target_queue)} of {line.slug}",
         endpoint=line.slug,
         endpoint_href=f"/endpoints/{line.endpoint_id}",
         source=line.source_type,
@@ -102,6 +103,13 @@ def host_line(host: Host) -> HostLine:
 def name_of(line: WebhookLine) -> str:
     """What a webhook is called in a sentence: it has no name of its own."""
     return f"{line.source_type} webhook of {line.slug}"
+
+
+def shown_words(line: WebhookLine) -> str:
+    """That what was shown once is not shown again."""
+    if line.trust_mode == "signed":
+        return "The URL and the signing secret were shown once and cannot be shown again."
+    return "The URL was shown once and cannot be shown again."
 
 
 def rotate_lines(line: WebhookLine) -> list[str]:

@@ -84,9 +84,9 @@ def show_secrets(act_id: str) -> ResponseReturnValue:
         return ""  # a look that shows nothing must not use up the one that does
     made = once.look(database(), human(), parse_uuid(act_id), once.WEBHOOK)
     page = f"/webhooks/{made.subject}"
-    if made.secrets is None:
-        return see(page, flash="The signing secret was shown once and cannot be shown again.")
     line = webhook_pages.webhook_line(database(), human(), str(made.subject))
+    if made.secrets is None:
+        return see(page, flash=webhook_words.shown_words(line))
     return render_template(
         "webhooks/shown.html",
         heading=f"The {webhook_words.name_of(line)} is ready",

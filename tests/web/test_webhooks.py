@@ -165,6 +165,8 @@ def test_a_generic_webhook_has_no_secret_to_show(seat: Browser, make: Make, ana:
 
     assert "signing-secret" not in shown.text
     assert "knowing the URL is the only proof" in shown.text
+    page = seat.get(seat.get(made.headers["Location"]).headers["Location"])
+    assert "The URL was shown once and cannot be shown again." in page.text
 
 
 def test_a_form_sent_twice_creates_one_webhook_and_its_secret_is_still_shown(
