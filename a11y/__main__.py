@@ -18,10 +18,11 @@ def main(arguments: list[str]) -> int:
     if len(arguments) != 2:
         sys.stderr.write("usage: python3 tests a11y URL SIGN_IN_LINK\n")
         return 2
+    site, link = arguments
     with sync_playwright() as playwright:
         browser = launch(playwright, [])
         try:
-            return 1 if inspect(browser, *arguments, _say) else 0
+            return 1 if inspect(browser, site, link, _say) else 0
         except Refused as refused:
             sys.stderr.write(f"{refused}\n")
             return 2

@@ -76,7 +76,9 @@ def _failing_hook(make: Make, lane: Endpoint) -> UUID:
 def _set_budgets(
     db: Database, make: Make, human: Human, lane: Endpoint, queues: dict[str, QueueId]
 ) -> None:
-    def save(queue: str, used: int | None = None, reason: str | None = None, **raw: Json) -> None:
+    def save(
+        queue: str, raw: dict[str, Json], used: int | None = None, reason: str | None = None
+    ) -> None:
         address = QueueAddress(f"endpoint:{lane.slug}", queue)
         policies.save(db, human, address, raw, reason=reason)
         if used is not None:
@@ -86,13 +88,13 @@ def _set_budgets(
                      " limit_at_last_charge) values (%s, %s, %s, 100)", policy, DAY, used)
 
     daily: dict[str, Json] = {"max_in_flight": 5, "max_claims_per_window": 100, "window": _WINDOW}
-    save("investigations", 100, "The vendor allows a hundred a day.", **daily)
-    save("reviews", 73, **daily)
-    save("mail", 80, **daily)
-    save("builds", max_in_flight=1)
-    save("nightly", max_in_flight=3)
-    save("nightly", max_in_flight=0, reason="The vendor is down <b>until</b> noon.")
-    save("imports", **daily)
+    save("investigations", daily, 100, "The vendor allows a hundred a day.")
+    save("reviews", daily, 73)
+    save("mail", daily, 80)
+    save("builds", {"max_in_flight": 1})
+    save("nightly", {"max_in_flight": 3})
+    save("nightly", {"max_in_flight": 0}, reason="The vendor is down <b>until</b> noon.")
+    save("imports", daily)
     make.run("update admission_policies set window_tz = 'Mars/Olympus' where queue_id = %s",
              int(queues["imports"]))
 
