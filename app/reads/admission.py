@@ -22,10 +22,12 @@ from app.domain.todos import State, Todo
 from app.domain.values import Json
 from app.domain.windows import Span, window_at
 from app.reads.grants import named_queue
+from app.reads.seldom import Seldom
 
 SQL = load("admission")
 
 log = logging.getLogger(__name__)
+_BROKEN = Seldom()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -203,7 +205,8 @@ def _judge(row: _Stored) -> _Judged | str:
         in_force = policy.window if policy.window_limit_in_force else None
         return _Judged(policy, None if in_force is None else window_at(in_force, row.at))
     except (PolicyBroken, ValueError, OverflowError) as fault:
-        log.error("policy_broken queue=%s fault=%s", row.queue_id, fault)
+        if _BROKEN.is_due((row.queue_id, row.revision)):  # each look at the board reads it again
+            log.error("policy_broken queue=%s fault=%s", row.queue_id, fault)
         return fault.kind if isinstance(fault, PolicyBroken) else "invalid_policy"
 
 
