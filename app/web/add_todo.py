@@ -9,6 +9,7 @@ from flask import Blueprint, Response, request
 from flask.typing import ResponseReturnValue
 
 from app.domain.errors import Conflict, InvalidArgument, NotFound
+from app.domain.isolating import isolate
 from app.edge.deps import database
 from app.edge.identify import identify_session
 from app.transactions import authoring
@@ -73,7 +74,7 @@ def _added(target: Target, form: AddForm, entered: Entered) -> Response:
     title = (form.title.data or "").strip()
     return answers.see(
         back.path,
-        flash=f"Added {title} to {target.queue}.",
+        flash=f"Added {isolate(title)} to {isolate(target.queue)}.",
         fragment=back.fragment or _place_of(entered, back),
     )
 
@@ -91,7 +92,7 @@ def _page(
         "todos/add.html",
         form,
         status=status,
-        heading=f"Add todo to {target.queue}",
+        heading=f"Add todo to {isolate(target.queue)}",
         help_topic="todos",
         target=target,
         back=_back(target),

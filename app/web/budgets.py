@@ -9,6 +9,7 @@ from flask import Blueprint, render_template
 from flask.typing import ResponseReturnValue
 
 from app.domain import policy_words
+from app.domain.isolating import isolate
 from app.edge.deps import database
 from app.edge.identify import identify_session
 from app.reads import budgets, headers
@@ -54,7 +55,7 @@ def _lines(seen: list[SeenHeader], zone: str | None) -> Iterator[BudgetLine]:
         if each.status is not None and not each.is_revoked:
             yield BudgetLine(
                 header=present_headers.header(each, zone),
-                owner=f"team {each.team}" if each.endpoint is None else each.endpoint,
+                owner=each.endpoint or f"team {isolate(each.team or '')}",
                 policy=_policy(each.status),
             )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from app.domain.isolating import isolate
 from app.domain.todos import lease_seconds
 from app.domain.verbs import ADMISSION, FAMILIES
 from app.reads.endpoint_pages import (
@@ -143,13 +144,13 @@ def endpoint_view(page: EndpointPage, zone: str | None, *, webhooks: int) -> End
 
 def hook_link(line: WebhookLine) -> HookLink:
     """A webhook in one line of its endpoint's page."""
-    words = f"{line.source_type} to {line.target_queue}"
+    words = f"{line.source_type} to {isolate(line.target_queue)}"
     return HookLink(href=f"/webhooks/{line.id}", words=words)
 
 
 def owner_words(team: str | None) -> str:
     """Who owns an endpoint, as its viewer sees it."""
-    return "you" if team is None else f"team {team}"
+    return "you" if team is None else f"team {isolate(team)}"
 
 
 def lease_words(own: int | None) -> str:

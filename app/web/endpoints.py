@@ -6,6 +6,7 @@ from flask import Blueprint, render_template
 from flask.typing import ResponseReturnValue
 
 from app.domain.errors import Conflict, InvalidArgument
+from app.domain.isolating import isolate
 from app.edge.deps import database, human
 from app.edge.identify import identify_session
 from app.reads import endpoint_pages
@@ -105,8 +106,9 @@ def show_delete(endpoint_id: str) -> ResponseReturnValue:
         heading=f"Delete {found.slug}",
         help_topic=HELP,
         sentences=[
-            f"{found.slug} and its agent {found.agent_name} go, with its queues and their budgets"
-            " and audit, every todo and attempt in them, its webhooks and the events they took.",
+            f"{found.slug} and its agent {isolate(found.agent_name)} go, with its queues and"
+            " their budgets and audit, every todo and attempt in them, its webhooks and the events"
+            " they took.",
             "Nothing of it can be brought back.",
         ],
         action=f"/endpoints/{endpoint_id}/delete",

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from urllib.parse import urlencode
 
 from app.domain.callers import Human
+from app.domain.isolating import isolate
 from app.domain.phrases import URGENCY, state_of
 from app.reads.board import Board
 from app.reads.cards import MOST_CLAIMED, MOST_PENDING, Card
@@ -90,8 +91,8 @@ def _owner_section(
 
 def _owner_words(seen: SeenHeader) -> str:
     if seen.endpoint is None:
-        return f"Team {seen.team}"
-    of_team = f" of team {seen.team}" if seen.team else ""
+        return f"Team {isolate(seen.team or '')}"
+    of_team = f" of team {isolate(seen.team)}" if seen.team else ""
     return f"Endpoint {seen.endpoint}{of_team}{', revoked' if seen.is_revoked else ''}"
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from app.domain.isolating import isolate
 from app.domain.phrases import zone_of
 from app.domain.values import rfc3339
 from app.domain.zonelabels import past_words
@@ -82,9 +83,10 @@ def _lease(card: Card, owner: str, zone: str | None, now: datetime) -> str:
     """`claimed by lane-m-4f2a, lease ends at 14:05`; a lapsed lease has ended."""
     who = "you" if card.owner == owner else card.holder or "another person"
     if card.lease_expires_at is None:
-        return f"claimed by {who}"
+        return f"claimed by {isolate(who)}"
     ends = "ended" if card.lease_expires_at <= now else "ends"
-    return f"claimed by {who}, lease {ends} at {past_words(card.lease_expires_at, zone, now)}"
+    at = past_words(card.lease_expires_at, zone, now)
+    return f"claimed by {isolate(who)}, lease {ends} at {at}"
 
 
 def _ago(passed: timedelta) -> str:

@@ -11,6 +11,7 @@ from datetime import datetime
 
 from app.domain import phrases
 from app.domain.admission import Admitted, Decision, Usage
+from app.domain.isolating import isolate
 from app.domain.phrases import ADMITTED
 from app.domain.policy import Policy
 from app.reads.admission import QueueStatus
@@ -136,7 +137,7 @@ def todos_words(counts: Counts) -> str:
 
 
 def _name(seen: SeenHeader) -> str:
-    return f"{seen.queue} of {seen.endpoint}" if seen.is_namesake else seen.queue
+    return f"{isolate(seen.queue)} of {seen.endpoint}" if seen.is_namesake else isolate(seen.queue)
 
 
 def _state(seen: SeenHeader) -> str:
@@ -206,7 +207,8 @@ def _pause(seen: SeenHeader, zone: str | None) -> list[str]:
     by = seen.pause
     if by is None:
         return []
-    who = by.human if by.endpoint is None else f"{by.human}, through endpoint {by.endpoint}"
+    who = None if by.human is None else isolate(by.human)
+    who = who if by.endpoint is None else f"{who}, through endpoint {by.endpoint}"
     return [phrases.paused_words(who, by.at, by.reason, zone, seen.now)]
 
 

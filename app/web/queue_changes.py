@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from app.domain import policy_words
+from app.domain.isolating import isolate
 from app.reads.budgets import Change
 from app.web.present import Instant
 from app.web.queue_times import moment
@@ -40,5 +41,5 @@ def who(change: Change) -> str:
     if change.endpoint_id is None:
         return name
     if change.endpoint_slug is None:
-        return f"{name}, through an endpoint that is deleted"
-    return f"{name}, through endpoint {change.endpoint_slug}"
+        return f"{isolate(name)}, through an endpoint that is deleted"
+    return f"{isolate(name)}, through endpoint {change.endpoint_slug}"

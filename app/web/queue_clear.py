@@ -6,6 +6,7 @@ from flask import Response, request
 from flask.typing import ResponseReturnValue
 
 from app.domain.errors import Conflict, InvalidArgument
+from app.domain.isolating import isolate
 from app.edge.deps import database
 from app.reads.outlook import Standing
 from app.transactions import policies
@@ -53,7 +54,7 @@ def clear_budget(ref: str) -> ResponseReturnValue:
             raise
         form.blame(None, f"{_STALE} {saved_by(ref)}")
         return _page(refreshed(ref, form), form, status=409)
-    return go_back(queue, f"Budget for {queue.queue} cleared: claims are not limited.")
+    return go_back(queue, f"Budget for {isolate(queue.queue)} cleared: claims are not limited.")
 
 
 def _page(standing: Standing, form: ReasonForm, *, status: int = 200) -> Response:
@@ -62,7 +63,7 @@ def _page(standing: Standing, form: ReasonForm, *, status: int = 200) -> Respons
         "queues/clear.html",
         form,
         status=status,
-        heading=f"Clear budget for {queue.queue}",
+        heading=f"Clear budget for {isolate(queue.queue)}",
         help_topic="budgets",
         queue=queue,
         action=request.full_path.rstrip("?"),

@@ -8,6 +8,7 @@ from flask.typing import ResponseReturnValue
 
 from app.domain.callers import Human
 from app.domain.errors import Conflict, InvalidArgument, NotFound
+from app.domain.isolating import isolate
 from app.domain.resuming import Ask, Restore
 from app.edge.deps import database
 from app.reads import headers, history, outlook, queue_page
@@ -66,7 +67,7 @@ def pause_queue(ref: str) -> ResponseReturnValue:
         is_paused = pauses.pause(database(), viewer().human, queue.address, reason=reason)
     except Conflict as refused:
         return _refused(ref, form, refused)
-    said = f"{queue.queue} is paused." if is_paused else f"{queue.queue} was paused already."
+    said = f"{isolate(queue.queue)} {'is paused' if is_paused else 'was paused already'}."
     if reason is not None and not is_paused:
         said += " Nothing was changed, so the reason you typed was not recorded."
     return see(f"/queues/{queue.queue_id}", flash=said, fragment=f"q-{queue.queue_id}-pause")
@@ -89,12 +90,12 @@ def resume_queue(ref: str) -> ResponseReturnValue:
     except Conflict as refused:
         return _refused(ref, form, refused)
     if isinstance(found, Ask):
-        why = f"{queue.queue} is still paused. {found.sentence} {_ASKING}"
+        why = f"{isolate(queue.queue)} is still paused. {found.sentence} {_ASKING}"
         if reason is not None:
             return queue_editor.open_with(ref, reason, why)
         return see(f"/queues/{queue.queue_id}/budget?from=queue", flash=why)
     how = "with the budget it had" if isinstance(found, Restore) else "and has no budget, as before"
-    said = f"{queue.queue} is resumed {how}."
+    said = f"{isolate(queue.queue)} is resumed {how}."
     return see(f"/queues/{queue.queue_id}", flash=said, fragment=f"q-{queue.queue_id}-pause")
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from flask import Blueprint, make_response, render_template, request
 from flask.typing import ResponseReturnValue
 
+from app.domain.isolating import isolate
 from app.edge.deps import database, state
 from app.edge.identify import identify_session, session_token
 from app.reads import tokens
@@ -86,7 +87,7 @@ def confirm_revoke(token_id: str) -> ResponseReturnValue:
     line = _line(tokens.held_token(database(), answers.viewer().human, token_id))
     return render_template(
         "settings/revoke.html",
-        heading=f"Revoke operator token {line.name}",
+        heading=f"Revoke operator token {isolate(line.name)}",
         help_topic="settings",
         line=line,
     )
@@ -99,7 +100,7 @@ def revoke(token_id: str) -> ResponseReturnValue:
     human = answers.viewer().human
     name = _line(tokens.held_token(database(), human, token_id)).name
     people.revoke_operator_token(database(), human, token_id)
-    said = f"Operator token {name} revoked. It opens nothing any more."
+    said = f"Operator token {isolate(name)} revoked. It opens nothing any more."
     return answers.see("/settings", flash=said, fragment="tokens")
 
 

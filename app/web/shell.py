@@ -6,7 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from flask import Flask, request
+from markupsafe import Markup, escape
 
+from app.domain.isolating import isolate
 from app.edge.csrf import FIELD, csrf_token
 from app.edge.deps import database, session
 from app.reads.identity import SessionFacts
@@ -43,8 +45,18 @@ def install(app: Flask) -> None:
         "form_token": form_token,
         "form_words": forms.words,
         "take_flash": take_flash,
+        "takes_focus": takes_focus,
     }
     app.jinja_env.globals.update(helpers)
+    app.jinja_env.finalize = _shown
+    app.jinja_env.filters.update(isolate=isolate, verbatim=escape)
+
+
+def _shown(value: object) -> object:
+    """Every text a template shows keeps its direction to itself; markup, and what is marked as
+    `verbatim` because a browser sends or copies it, is left alone.
+    """
+    return value if isinstance(value, Markup) or not isinstance(value, str) else isolate(value)
 
 
 def page_facts() -> dict[str, object]:
@@ -71,6 +83,13 @@ def form_token() -> str:
     so that a form kept over a sign-in is refused once, with a fresh token, and never lost (E12).
     """
     return csrf_token() or request.form.get(FIELD) or _NO_TOKEN
+
+
+def takes_focus() -> bool:
+    """Say whether the answer is a page load, whose `autofocus` a browser honours. It refuses that
+    of a part htmx swaps in, with a word in the console: there a script moves the focus.
+    """
+    return "HX-Request" not in request.headers
 
 
 def take_flash() -> str | None:

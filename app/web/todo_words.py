@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+from app.domain.isolating import isolate
 from app.domain.phrases import zone_of
 from app.domain.todos import Attempt, State
 from app.reads.admission import QueueStatus
@@ -60,7 +61,7 @@ def state_view(
 
 def queue_name(queue: str, endpoint: str | None, *, is_namesake: bool) -> str:
     """A queue as the page calls it: with its endpoint when there is another of that name."""
-    return f"{queue} of {endpoint}" if is_namesake and endpoint else queue
+    return f"{isolate(queue)} of {endpoint}" if is_namesake and endpoint else isolate(queue)
 
 
 def todo_chip(todo_id: str, status: QueueStatus | None, now: datetime) -> ChipView | None:

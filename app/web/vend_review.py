@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from app.domain.isolating import isolate
 from app.domain.signatures import Source
 from app.domain.todos import lease_seconds
 from app.domain.vend_answers import STEPS, UNTIL_REVOKED, VendAnswers
@@ -145,7 +146,7 @@ def _webhook(answers: VendAnswers) -> list[str]:
     kind = Source(answers.source or Source.GENERIC)
     return [
         f"One webhook of type {vend_words.source(kind)}.",
-        f"A delivery becomes a todo in {answers.queues[0]}.",
+        f"A delivery becomes a todo in {isolate(answers.queues[0])}.",
     ]
 
 

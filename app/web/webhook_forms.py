@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from wtforms import HiddenField, RadioField, SelectChoice, SelectField, StringField
 
+from app.domain.isolating import isolate
 from app.domain.signatures import Source
 from app.edge.deps import database, human
 from app.reads import webhook_pages
@@ -36,7 +37,7 @@ class NewForm(ActForm):
         self.endpoint.choices = [
             SelectChoice(
                 value=str(host.id),
-                label=f"{host.slug} ({host.agent_name}; has {host.used} of {host.max})",
+                label=f"{host.slug} ({isolate(host.agent_name)}; has {host.used} of {host.max})",
             )
             for host in hosts
         ]
@@ -50,7 +51,7 @@ class RouteForm(Form):
     def offer(self, choices: Sequence[RouteChoice]) -> None:
         """The endpoints a route could lead to."""
         self.endpoint.choices = [
-            SelectChoice(value=str(one.id), label=f"{one.slug} ({one.agent_name})")
+            SelectChoice(value=str(one.id), label=f"{one.slug} ({isolate(one.agent_name)})")
             for one in choices
         ]
 

@@ -6,6 +6,7 @@ from flask import Blueprint, Response
 from flask.typing import ResponseReturnValue
 
 from app.domain.errors import Forbidden, RouteOutOfScope
+from app.domain.isolating import isolate
 from app.edge.deps import database, human, state
 from app.edge.identify import identify_session
 from app.reads import webhook_pages
@@ -61,7 +62,7 @@ def _page(line: WebhookLine, form: RouteForm, status: int = 200) -> Response:
         "webhooks/webhook.html",
         form,
         status=status,
-        heading=f"Webhook: {line.source_type} to {line.target_queue}",
+        heading=f"Webhook: {line.source_type} to {isolate(line.target_queue)}",
         help_topic=HELP,
         view=webhook_words.webhook_view(line, zone),
         url=f"{state().config.base_url}/webhooks/w/{line.ingest_token}",
