@@ -12,6 +12,8 @@ from app.domain.errors import Conflict, InvalidArgument, NotFound
 from app.domain.isolating import isolate
 from app.edge.deps import database
 from app.edge.identify import identify_session
+from app.reads import headers
+from app.reads.cards import MOST_PENDING
 from app.transactions import authoring
 from app.transactions.authoring import Entered, Target
 from app.web import answers, guard
@@ -75,14 +77,24 @@ def _added(target: Target, form: AddForm, entered: Entered) -> Response:
     return answers.see(
         back.path,
         flash=f"Added {isolate(title)} to {isolate(target.queue)}.",
-        fragment=back.fragment or _place_of(entered, back),
+        fragment=back.fragment or _place_of(target, entered, back),
     )
 
 
-def _place_of(entered: Entered, back: Back) -> str | None:
-    """The new todo's own link where that page has one: the board, and the list of todos."""
-    is_list = back.path == "/" or back.path.partition("?")[0] == "/todos"
+def _place_of(target: Target, entered: Entered, back: Back) -> str | None:
+    """The new todo's own link where that page has one: the board, and the list of todos. The board
+    shows the oldest of a long queue, so there its name takes the focus.
+    """
+    is_board = back.path == "/"
+    if is_board and _is_long(target.queue_id):
+        return f"q-{target.queue_id}-page"
+    is_list = is_board or back.path.partition("?")[0] == "/todos"
     return f"todo-{entered.todo.id}-link" if is_list else None
+
+
+def _is_long(queue_id: int) -> bool:
+    seen = headers.headers_for(database(), answers.viewer().human.id, [queue_id])
+    return any(each.counts.pending > MOST_PENDING for each in seen)
 
 
 def _page(

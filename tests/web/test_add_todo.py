@@ -275,3 +275,21 @@ def test_without_a_session_the_form_sends_one_to_sign_in(client: FlaskClient, ma
     answer = client.get(f"/queues/{queue}/todos")
 
     assert (answer.status_code, answer.location) == (302, "/login")
+
+
+def test_what_is_added_from_the_board_has_the_focus_there(browser: Seat, make: Make) -> None:
+    ana = make.human("Ana")
+    lane = make.endpoint(ana)
+    queue = make.queue_id(lane)
+    seat = browser(ana)
+    link = f"/queues/{int(queue)}/todos?from=/"
+    assert f'href="{link}"' in seat.get("/").text.replace("%2F", "/")
+
+    def add() -> str:
+        return seat.post(link, {"title": "new", "from": "/"}).headers["Location"]
+
+    first = add()
+    assert first.startswith("/#todo-td_")
+    for _ in range(19):
+        make.todo(lane)
+    assert add() == f"/#q-{int(queue)}-page"
