@@ -6,7 +6,6 @@ import logging
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from datetime import datetime
 from uuid import UUID
 
 import psycopg
@@ -23,6 +22,7 @@ from app.domain.values import Json
 from app.domain.windows import Span, window_at
 from app.reads.grants import named_queue
 from app.reads.seldom import Seldom
+from app.reads.stored import StoredPolicy
 
 SQL = load("admission")
 
@@ -63,22 +63,6 @@ class GrantedQueue:
 class _Named:
     queue_id: int
     queue: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Stored:
-    queue_id: int
-    policy_id: UUID
-    revision: int
-    max_in_flight: int | None
-    max_claims_per_window: int | None
-    window_period: str | None
-    window_tz: str | None
-    window_start: str | None
-    window_weekday: str | None
-    in_flight: int
-    earliest_live_lease: datetime | None
-    at: datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,7 +165,8 @@ def _statuses(
     conn: Connection, named: Sequence[_Named], *, counts_all: bool
 ) -> dict[int, QueueStatus]:
     params = {"queue_ids": [each.queue_id for each in named], "counts_all": counts_all}
-    stored = {each.queue_id: each for each in many(conn, SQL["read_policies"], params, _Stored)}
+    found = many(conn, SQL["read_policies"], params, StoredPolicy)
+    stored = {each.queue_id: each for each in found}
     judged = {queue_id: _judge(row) for queue_id, row in stored.items()}
     used = _used(conn, stored, judged)
     return {
@@ -191,7 +176,7 @@ def _statuses(
     }
 
 
-def _judge(row: _Stored) -> _Judged | str:
+def _judge(row: StoredPolicy) -> _Judged | str:
     """The policy a row holds, or the kind of fault of one that breaks the rules (REQ-9)."""
     try:
         policy = stored_policy(
@@ -211,7 +196,7 @@ def _judge(row: _Stored) -> _Judged | str:
 
 
 def _used(
-    conn: Connection, stored: Mapping[int, _Stored], judged: Mapping[int, _Judged | str]
+    conn: Connection, stored: Mapping[int, StoredPolicy], judged: Mapping[int, _Judged | str]
 ) -> dict[UUID, int]:
     spans = {
         stored[queue_id].policy_id: one.span.starts_at
@@ -225,7 +210,7 @@ def _used(
 
 
 def _status(
-    queue: str, row: _Stored, judged: _Judged | str, used: Mapping[UUID, int]
+    queue: str, row: StoredPolicy, judged: _Judged | str, used: Mapping[UUID, int]
 ) -> QueueStatus:
     usage = decision = policy = None
     if isinstance(judged, _Judged):
@@ -247,24 +232,8 @@ def _status(
         policy=policy,
         usage=usage,
         fault=judged if isinstance(judged, str) else None,
-        stored=_body(row) if isinstance(judged, str) else None,
+        stored=row.body if isinstance(judged, str) else None,
     )
-
-
-def _body(row: _Stored) -> dict[str, Json]:
-    """A row as `policy_body` spells it, although no policy could be made of it."""
-    window: dict[str, Json] = {
-        "period": row.window_period,
-        "tz": row.window_tz,
-        "start": row.window_start,
-        "weekday": row.window_weekday,
-    }
-    has_window = any(part is not None for part in window.values())
-    return {
-        "max_in_flight": row.max_in_flight,
-        "max_claims_per_window": row.max_claims_per_window,
-        "window": window if has_window else None,
-    }
 
 
 def _unavailable(named: _Named) -> QueueStatus:
