@@ -108,3 +108,21 @@ def test_what_is_done_there_leads_back_to_the_row(visit: Start, site: Site) -> N
     expect(page.locator(f"#todo-{todo}-link")).to_be_focused()
     assert page.url == f"{site.url}/todos#todo-{todo}-link"
     seat.assert_clean()
+
+
+def test_a_session_that_ends_beside_the_list_is_told_where_the_focus_is(
+    visit: Start, site: Site
+) -> None:
+    seat = visit(site.url)
+    seat.sign_in(site.session())
+    page = seat.open("/todos")
+
+    _opened(page, _id(site, "held"))
+    page.locator("#result").fill("{not JSON")
+    seat.context.clear_cookies()
+    page.locator("#todo-act-complete").click()
+
+    expect(page.get_by_role("heading", level=1)).to_have_text("Your session has ended")
+    expect(page.locator("#error-summary")).to_be_focused()
+    expect(page.locator("#result")).to_have_value("{not JSON")
+    seat.assert_clean()

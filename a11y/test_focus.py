@@ -103,6 +103,7 @@ def test_an_expired_session_keeps_the_form_through_sign_in_and_old_token(
 
     page.get_by_role("button", name="Save budget").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Your session has ended")
+    expect(page.locator("#error-summary")).to_be_focused()
     expect(page.get_by_label("In-flight cap")).to_have_value("8")
     with page.context.expect_page() as opened:
         page.get_by_role("link", name="Sign in (opens a new tab)").click()
@@ -111,6 +112,7 @@ def test_an_expired_session_keeps_the_form_through_sign_in_and_old_token(
 
     page.get_by_role("button", name="Save budget").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Please send this again")
+    expect(page.locator("#error-summary")).to_be_focused()
     expect(page.get_by_label("Reason")).to_have_value("Typed for an hour.")
     page.get_by_role("button", name="Save budget").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Board")

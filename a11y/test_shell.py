@@ -41,6 +41,7 @@ def test_a_form_htmx_sends_after_the_session_ended_is_kept_and_saved_in_the_end(
     person.context.clear_cookies()
     save.click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Your session has ended")
+    expect(page.locator("#error-summary")).to_be_focused()
     expect(page.get_by_role("main")).to_have_count(1)
     with page.expect_popup() as beside:
         page.get_by_role("link", name="Sign in (opens a new tab)").click()
@@ -48,6 +49,7 @@ def test_a_form_htmx_sends_after_the_session_ended_is_kept_and_saved_in_the_end(
     person.sign_in(site.session())
     save.click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Please send this again")
+    expect(page.locator("#error-summary")).to_be_focused()
     expect(page.get_by_label("Time zone")).to_have_value("Asia/Tokyo")
     expect(page.get_by_label("Dark")).to_be_checked()
     save.click()

@@ -31,6 +31,15 @@
     aim.focus();
   }
 
+  // A whole page that htmx has put in the place of this one is no page load: nothing is read out and
+  // the focus is lost with what had it. What was refused takes it, otherwise the heading.
+  document.addEventListener("htmx:afterSettle", (event) => {
+    if (event.detail.target !== document.body) return;
+    const first = document.querySelector("#main .summary") || document.getElementById("heading");
+    first.tabIndex = -1;
+    first.focus();
+  });
+
   // An answer that is not shown in the page is told in words, so that no button seems dead.
   document.addEventListener("htmx:responseError", () =>
     say("Something went wrong on the server. Load the page again to see what was done."));
