@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from flask import Flask, request
-from markupsafe import Markup, escape
 
 from app.domain.isolating import isolate
 from app.edge.csrf import FIELD, csrf_token
@@ -49,14 +48,16 @@ def install(app: Flask) -> None:
     }
     app.jinja_env.globals.update(helpers)
     app.jinja_env.finalize = _shown
-    app.jinja_env.filters.update(isolate=isolate, verbatim=escape)
+    filters = app.jinja_env.filters
+    filters.update(isolate=isolate, verbatim=filters["escape"])
 
 
 def _shown(value: object) -> object:
     """Every text a template shows keeps its direction to itself; markup, and what is marked as
     `verbatim` because a browser sends or copies it, is left alone.
     """
-    return value if isinstance(value, Markup) or not isinstance(value, str) else isolate(value)
+    is_markup = hasattr(value, "__html__")
+    return isolate(value) if isinstance(value, str) and not is_markup else value
 
 
 def page_facts() -> dict[str, object]:
