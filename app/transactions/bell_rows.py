@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from app.db.database import Connection, Database, many, value
+from app.db.database import Connection, Database, many
 from app.db.statements import load
 from app.domain.admission import Deferral
 from app.domain.bells import Bell, DigestReason, Kind, digest_bell, todo_bell
 from app.domain.values import Json
 from app.reads import admission
-from app.transactions import reopening, ringing
+from app.transactions import ringing
 from app.transactions.reopening import Recipient
 
 SQL = load("bell_rows")
@@ -112,8 +112,7 @@ def judge(db: Database, rows: Sequence[Row], present: Mapping[UUID, bool]) -> li
     but for reopen rows. Raises Unavailable.
     """
     with db.reading() as conn:
-        todo_ids = _rung_todos(conn, rows)
-        todos = read_todos(conn, [each for each in todo_ids.values() if each])
+        todos = _rung_todos(conn, rows)
         closed = _closed(conn, todos.values())
         drains = _drains(conn, rows, present)
     rings: list[Ring] = []
@@ -121,7 +120,7 @@ def judge(db: Database, rows: Sequence[Row], present: Mapping[UUID, bool]) -> li
         if row.kind == Kind.DIGEST:
             rings += _digest(row, present)
             continue
-        todo = todos.get(todo_ids.get(row.id) or "")
+        todo = todos.get(row.id)
         if todo is None or todo.queue_id in closed or _rings_now(row, todo, rings):
             continue
         targets = _targets(row, present, drains)
@@ -136,17 +135,21 @@ def read_todos(conn: Connection, todo_ids: Sequence[str]) -> dict[str, RingingTo
     return {each.id: each for each in found}
 
 
-def _rung_todos(conn: Connection, rows: Sequence[Row]) -> dict[int, str | None]:
-    """Which todo each row rings for, by the row's id."""
-    picked: dict[int, str | None] = {}
-    for queue_id in {row.queue_id for row in rows if row.kind == Kind.REOPEN}:
-        if queue_id is not None:
-            oldest = value(conn, reopening.SQL["pick_oldest_eligible"], {"queue_id": queue_id})
-            picked[queue_id] = oldest if isinstance(oldest, str) else None
-    return {
-        row.id: picked.get(row.queue_id or 0) if row.kind == Kind.REOPEN else row.todo_id
+def _rung_todos(conn: Connection, rows: Sequence[Row]) -> dict[int, RingingTodo]:
+    """The pending todo each row rings for, by the row's id."""
+    queue_ids = sorted({row.queue_id or 0 for row in rows if _reopens(row)})
+    found = many(conn, SQL["read_oldest"], {"queue_ids": queue_ids}, RingingTodo)
+    oldest = {each.queue_id: each for each in found}
+    named = read_todos(conn, [row.todo_id for row in rows if row.todo_id and not _reopens(row)])
+    todos = {
+        row.id: oldest.get(row.queue_id or 0) if _reopens(row) else named.get(row.todo_id or "")
         for row in rows
     }
+    return {row_id: todo for row_id, todo in todos.items() if todo is not None}
+
+
+def _reopens(row: Row) -> bool:
+    return row.kind == Kind.REOPEN
 
 
 def _closed(conn: Connection, todos: Iterable[RingingTodo]) -> set[int]:
@@ -182,7 +185,7 @@ def _targets(
 
 def _rings_now(row: Row, todo: RingingTodo, rings: Sequence[Ring]) -> bool:
     """Whether another row of this batch rings the todo; a reopen bell ignores that."""
-    return row.kind != Kind.REOPEN and any(each.todo_id == todo.id for each in rings)
+    return not _reopens(row) and any(each.todo_id == todo.id for each in rings)
 
 
 def _ring(row: Row, todo: RingingTodo, targets: tuple[UUID, ...]) -> Ring:

@@ -44,6 +44,20 @@ select g.endpoint_id, g.queue_id
  where g.endpoint_id = any (%(endpoint_ids)s::uuid[])
    and g.queue_id = any (%(queue_ids)s::bigint[]);
 
+-- name: read_oldest
+-- What a reopen bell says: the oldest pending todo of each of these queues that may ring. In one
+-- statement with its facts, or a claim in between would silence a queue where others wait.
+select r.id, r.queue_id, r.queue, r.has_policy, r.title, r.kind, r.source
+  from unnest(%(queue_ids)s::bigint[]) as q (id)
+ cross join lateral (
+       select t.id
+         from todos t
+         join events e on e.id = t.event_id and (e.verified or e.trust_mode = 'token')
+        where t.queue_id = q.id and t.state = 'pending'
+        order by t.created_at, t.id
+        limit 1) o
+  join todo_rows r on r.id = o.id;
+
 -- name: read_todos
 -- What a bell says of its todo, while that is pending.
 select r.id, r.queue_id, r.queue, r.has_policy, r.title, r.kind, r.source

@@ -94,8 +94,7 @@ def test_a_stream_waits_neither_for_a_reader_nor_for_a_host_that_is_gone(pair: P
     client.bound_sends({"gunicorn.socket": pair[0]}, 0.1)
 
     with pytest.raises(TimeoutError):
-        while True:
-            pair[0].sendall(b"x" * 65536)
+        pair[0].sendall(b"x" * 64 * 2**20)  # more than any buffer holds
     if pair[0].family == socket.AF_INET and hasattr(socket, "TCP_USER_TIMEOUT"):
         heard = pair[0].getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT)
         assert heard == 30_000

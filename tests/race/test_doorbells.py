@@ -74,7 +74,8 @@ def test_one_ring_at_the_boundary_and_none_before(
         clock.set(ends_at)
         moved = time.monotonic()
         wait_for(lambda: rung(*ears))
-        assert next(iter(ears[0].bells + ears[1].bells)).at - moved < 1
+        # Within a second on a quiet machine (test_doorbell_boundaries.py); never by the sweep.
+        assert next(iter(ears[0].bells + ears[1].bells)).at - moved < 5
         birds.sing()
 
         assert rung(*ears) == one.reopens() == 1
@@ -236,6 +237,45 @@ def test_a_worker_that_waits_for_its_bell_hears_one_for_every_completion(
         birds.sing()
 
         assert rung(*ears) == one.reopens() == turns
+
+
+@pytest.mark.rule("R27")
+def test_a_reopening_rings_although_others_take_the_oldest_all_the_time(
+    pair: Fleet, one: Lane, birds: Canaries
+) -> None:
+    make = pair.make
+    make.policy(one.queue, max_in_flight=1000)
+    one.fill(rounds(1500, 6000))
+    cap = "update admission_policies set max_in_flight = %s where queue_id = %s"
+    stop = threading.Event()
+
+    def work(server: int) -> None:
+        while not stop.is_set():
+            held = one.claim(server)
+            if held:
+                one.end(held, server=server)
+
+    workers = [threading.Thread(target=work, args=(number % 2,)) for number in range(3)]
+    for worker in workers:
+        worker.start()
+    try:
+        with listening(pair[1].url, one.credential) as ears:
+            heard = 0
+            for _ in range(rounds(8, 40)):
+                make.run(cap, 0, int(one.queue))
+                wait_for(one.owes, what="a refusal marks the queue")
+                heard = rung(ears)
+                make.run(cap, 1000, int(one.queue))
+                make.run("notify queue_changed, '{}'")
+                wait_for(lambda: rung(ears) > heard, what="the bell of a reopening")  # noqa: B023
+                wait_for(lambda: not one.owes())
+    finally:
+        stop.set()
+        for worker in workers:
+            worker.join(20)
+    birds.sing()
+
+    assert heard > 0
 
 
 def test_a_team_queue_rings_at_every_drainer_on_reopening_and_at_one_on_creation(
