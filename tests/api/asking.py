@@ -65,4 +65,9 @@ def answer(response: TestResponse) -> Answer:
     assert response.content_type == "application/json", response.data[:200]
     body = response.get_json()
     assert isinstance(body, dict)
-    return Answer(response.status_code, body, dict(response.headers))
+    return Answer(response.status_code, body, without_id(response))
+
+
+def without_id(response: TestResponse) -> dict[str, str]:
+    """The headers of an answer but its id, which no two answers share."""
+    return {name: text for name, text in response.headers.items() if name != "X-Request-Id"}
