@@ -28,7 +28,7 @@ from tests.support.wait import wait_for
 pytestmark = [pytest.mark.race, pytest.mark.timeout(900)]
 HOUR = timedelta(hours=1)
 QUEUES = rounds(60, 500)
-WAITING = rounds(300, 1000)
+WAITING = rounds(200, 1000)
 BACKLOG = rounds(3_000, 100_000)
 SECRET = "the shared secret"
 _senders = urllib3.PoolManager(maxsize=8, retries=False)
