@@ -63,6 +63,8 @@ def _fault_of_text(text: str) -> str | None:
         return f"a URL is at most {LONGEST_BYTES} bytes."
     if not text.isascii() or not text.isprintable() or any(one in text for one in ' \\"<>'):
         return "a URL is printable ASCII; write other characters percent-encoded or in punycode."
+    if "#" in text:  # an empty fragment, too, which the parts of a URL no longer show
+        return "the URL must have no fragment."
     return None
 
 
@@ -79,8 +81,6 @@ def _parts(url: SplitResult, *, allows_http: bool) -> HookUrl:
         raise ValueError("the URL must begin with https://.")
     if "@" in url.netloc:
         raise ValueError("the URL must hold no user name or password.")
-    if url.fragment:
-        raise ValueError("the URL must have no fragment.")
     query = f"?{url.query}" if url.query else ""
     return HookUrl(
         scheme=url.scheme,

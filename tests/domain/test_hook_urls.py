@@ -31,7 +31,7 @@ def test_a_url_in_its_parts(
     "", "hooks.example.org", "http://a.b/", "ftp://a.b/", "//a.b/", "https:///x", "https://",
     "javascript:alert(1)", "file:///etc/passwd", "https:a.b",
     "https://ana@a.b/", "https://ana:word@a.b/", "https://@a.b/", "https://a.b@c.d/",
-    "https://a.b/#x", "https://a.b:0/", "https://a.b:65536/", "https://a.b:/", "https://a.b:x/",
+    "https://a.b/#x", "https://a.b/#", "https://a.b#", "https://a.b/?x#", "https://a.b:0/", "https://a.b:65536/", "https://a.b:/", "https://a.b:x/",
     "https://a.b:-1/", "https://a b/", "https://a.b/\n", "https://a.b\\@c.d/", "https://a.b/\x00",
     "https://b\u00fccher.example/", "https://\uff11\uff12\uff17.0.0.1/", "https://a..b/",
     "https://.a/", "https://a./", "https://-a.b/", "https://%6cocalhost/", "https://a,b/",
