@@ -22,8 +22,8 @@ def stamp(db: Database, rings: Sequence[Ring]) -> list[Ring]:
     """Stamp what is about to ring, which pushes its heartbeat back; the rings that remain.
 
     Before the bells are written: whoever hears one claims at once, and must not find the todo
-    locked by its stamp. Left out is what another process rang within the last minute. Raises
-    Unavailable.
+    locked by its stamp. Left out is what rang within the last minute, or rings elsewhere this
+    moment. Raises Unavailable.
     """
     todos = [each for each in rings if each.kind is Kind.TODO]
     with db.reading() as conn:
@@ -55,7 +55,7 @@ def _stamp_todos(conn: Connection, todos: Sequence[Ring]) -> frozenset[str]:
         return frozenset()
     asked = {
         "ids": [each.todo_id for each in todos],
-        "cleared": [each.todo_id for each in todos if each.clears],
+        "cleared": [each.row_id for each in todos if each.clears],
     }
     return frozenset(each.id for each in many(conn, SQL["mark_rung"], asked, _Silent))
 

@@ -3,31 +3,38 @@
 -- name: mark_rung
 -- The taker of a creation bell stamps its todo and spends no ring of its budget. One statement
 -- decides and stamps, so that a todo rings once a minute over all processes; answers those that
--- rang within the last minute, by a bell of their own or for a reopening. A todo that is locked is
--- being claimed, or stamped by another: the bell does not wait for it, for it would hold up every
--- stream of this process.
-with free as (
+-- stay silent: what rang within the last minute, by a bell of its own or for a reopening, and what
+-- is locked. A todo that is locked is being claimed, or stamped by another that rings it: the bell
+-- does not wait for it, for it would hold up every stream of this process. A requeue forgets the
+-- rings before it, not those after it.
+with cleared as (
+  select d.todo_id, max(d.created_at) as at
+    from doorbells d
+   where d.id = any (%(cleared)s::bigint[])
+   group by d.todo_id
+), free as (
   select t.id,
-         coalesce(t.last_ringed_at > (select clock()) - interval '1 min', false)
+         coalesce(t.last_ringed_at > greatest((select clock()) - interval '1 min', c.at), false)
          or exists (select 1
                       from doorbells d
                      where d.queue_id = t.queue_id and d.kind = 'reopen'
                        and d.created_at > (select clock()) - interval '2 min'
-                       and d.taken_at > (select clock()) - interval '1 min'
+                       and d.taken_at > greatest((select clock()) - interval '1 min', c.at)
                        and d.meta ->> 'rang' = t.id) as rang
     from todos t
+    left join cleared c on c.todo_id = t.id
    where t.id = any (%(ids)s) and t.state = 'pending'
    order by t.id
-     for update skip locked
+     for no key update of t skip locked
 ), stamped as (
   update todos t
      set last_ringed_at = clock()
     from free f
-   where t.id = f.id and (not f.rang or t.id = any (%(cleared)s))
+   where t.id = f.id and not f.rang
 )
-select f.id
-  from free f
- where f.rang and f.id <> all (%(cleared)s);
+select asked.id
+  from unnest(%(ids)s::text[]) as asked (id)
+ where not exists (select 1 from free f where f.id = asked.id and not f.rang);
 
 -- name: mark_reopen_told
 -- A reopen bell starts the silence of the todo it names and must not write the todo (R63): its own

@@ -10,7 +10,7 @@ import pytest
 
 from app.db.database import Database
 from app.domain.callers import Endpoint
-from app.transactions import bell_rows, bell_stamps, reopening, ringing
+from app.transactions import bell_rounds, bell_rows, bell_stamps, reopening, ringing
 from app.transactions.bell_rows import Ring
 from tests.support.clock import Clock
 from tests.support.feed import RecordingFeed
@@ -226,6 +226,36 @@ def test_two_rows_of_one_todo_in_one_turn_ring_once(
     assert todo_ids(taken(db, lane)) == [todo]
 
 
+def test_a_todo_that_an_opening_stream_rings_meanwhile_does_not_ring_twice(
+    db: Database, db_url: str, make: Make, lane: Endpoint
+) -> None:
+    """The stream is known before its attach ring, so that both may happen at once."""
+    todo = make.todo(lane, rings=True)
+    ringing.created(db, [todo])
+    attach = bell_rounds.SQL["mark_attach_rung"]
+    asked = {"queue_ids": [int(todo.queue_id)], "limit": 3, "endpoint_id": lane.id}
+    with psycopg.connect(db_url) as other:
+        assert len(other.execute(attach, asked).fetchall()) == 1
+        rings = taken(db, lane)
+
+    assert rings == []
+    assert make.row(todo)["last_ringed_at"] is not None
+
+
+def test_a_requeued_todo_that_rang_since_does_not_ring_again(
+    db: Database, make: Make, clock: Clock, lane: Endpoint
+) -> None:
+    clock.set(NOON)
+    todo = make.todo(lane, rings=True)
+    ringing.requeued(db, [todo], tells_hooks=False, clears_silence=True)
+    clock.advance(1)
+    rung = bell_rounds.attach(db, lane.id)
+    clock.advance(1)
+
+    assert todo_ids(rung) == [todo]
+    assert taken(db, lane) == []
+
+
 def test_two_processes_that_hold_two_rows_of_one_todo_ring_once(
     db: Database, make: Make, lane: Endpoint
 ) -> None:
@@ -325,7 +355,7 @@ def test_a_digest_stamps_each_queue_it_counted_and_no_todo(
         (lane.id, queue, NOON + timedelta(hours=1))]
 
 
-def test_a_todo_that_is_being_claimed_holds_up_no_bell(
+def test_a_todo_that_is_being_claimed_holds_up_no_bell_and_has_none(
     db: Database, db_url: str, make: Make, lane: Endpoint
 ) -> None:
     held, free = make.todo(lane, rings=True), make.todo(lane, rings=True)
@@ -334,5 +364,18 @@ def test_a_todo_that_is_being_claimed_holds_up_no_bell(
         claim.execute("select 1 from todos where id = %s for update", (str(held),))
         rings = taken(db, lane)
 
-    assert todo_ids(rings) == [held, free]
+    assert todo_ids(rings) == [free]
     assert make.rows(STAMPS) == [(str(free),)]
+
+
+def test_a_todo_that_a_row_names_meanwhile_rings(
+    db: Database, db_url: str, make: Make, lane: Endpoint
+) -> None:
+    """A row that refers to a todo locks its key, which is neither a claim nor a ring."""
+    todo = make.todo(lane, rings=True)
+    ringing.created(db, [todo])
+    with psycopg.connect(db_url) as other:
+        other.execute("select 1 from todos where id = %s for key share", (str(todo),))
+        rings = taken(db, lane)
+
+    assert todo_ids(rings) == [todo]
