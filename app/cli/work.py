@@ -45,7 +45,8 @@ def work(
     JSON, at most 256 KiB); any other fails it with the last 2 KiB of its error output as summary.
     The lease is kept by heartbeats; when it is lost, COMMAND is ended.
 
-    Between todos it waits for a doorbell, and asks every half minute while there is no stream.
+    Between todos it waits for a doorbell, and asks every half minute while there is no stream. With
+    --queue it opens none and asks: the bells of other queues would be lost on it.
     A queue whose policy admits no claim is no failure. The worker says once why it waits and until
     when, and leaves the queue alone until then, or until its bell rings.
 
@@ -75,7 +76,8 @@ def work(
     )  # fmt: skip
     lanes = Lanes(
         queues=tuple(dict.fromkeys(queues)), concurrency=concurrency, once=once,
-        new_agent=new_agent, work=shared, bells=None if once else Bells(url, token),
+        new_agent=new_agent, work=shared,
+        bells=None if once or queues else Bells(url, token),
     )  # fmt: skip
     if not once:
         speaker.say(f"Waiting for todos of {url}; Ctrl-C stops.")

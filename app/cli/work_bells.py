@@ -1,7 +1,9 @@
 """A worker's doorbell stream, one for all its lanes (agent-api.md, "The doorbell stream").
 
-A bell is a hint: it wakes one lane that looks, and a lane that found a todo wakes the next. While
-the stream is up nobody polls; while it is not, the lanes poll as if there were none.
+A bell is a hint: it wakes one lane that looks, and a lane that found a todo wakes the next; a
+digest wakes them all. While the stream is up nobody polls; while it is not, the lanes poll as if
+there were none. A bell goes to one stream of the endpoint, so that whoever opens one must want
+every queue of the endpoint: it would swallow the bells of the others.
 """
 
 from __future__ import annotations
@@ -10,8 +12,7 @@ import contextlib
 import json
 import random
 import threading
-from collections.abc import Collection, Iterable
-from dataclasses import dataclass, field
+from enum import Enum
 
 from app.cli.client import Client, NoAnswer
 from app.cli.work_backoff import Backoff
@@ -23,12 +24,11 @@ SILENCE_SECONDS = 45.0  # three keep-alives that did not come: the connection is
 LONGEST_PAUSE = 60.0  # between two tries to open it
 
 
-@dataclass(eq=False, slots=True)
-class _Parked:
-    """A lane that waits for a bell of its queues; of any when it names none."""
+class Rung(Enum):
+    """Whom a bell wakes: a todo's one lane, a digest's all of them."""
 
-    queues: Collection[str]
-    wake: threading.Event = field(default_factory=threading.Event)
+    ONE = "one"
+    ALL = "all"
 
 
 class Bells:
@@ -37,9 +37,9 @@ class Bells:
     def __init__(self, url: str, token: str) -> None:
         self._client = Client(url, token)
         self._lock = threading.Lock()
-        self._heard: dict[str, int] = {}
         self._count = 0
-        self._parked: list[_Parked] = []
+        self._answered = 0
+        self._parked: list[threading.Event] = []
         self._is_up = False
         self._retry = 0.0  # seconds, as the server says
         self._settled = threading.Event()
@@ -69,45 +69,35 @@ class Bells:
         """Take note before a look, for `answered`."""
         return self._count
 
-    def answered(self, mark: int, queues: Collection[str]) -> None:
-        """A look found nothing: what rang for these queues (all, when empty) before it is over."""
+    def answered(self, mark: int) -> None:
+        """A look found nothing: what rang before it is over."""
         with self._lock:
-            for queue, number in list(self._heard.items()):
-                if number <= mark and (not queues or queue in queues):
-                    del self._heard[queue]
+            self._answered = max(self._answered, mark)
 
-    def ring(self, queue: str) -> None:
-        """There may be work in a queue: one lane that waits for it looks."""
+    def ring(self, rung: Rung = Rung.ONE) -> None:
+        """There may be work: one lane that waits looks, or all do."""
         with self._lock:
             self._count += 1
-            self._heard[queue] = self._count
-            for parked in self._parked:
-                if not parked.queues or queue in parked.queues:
-                    self._parked.remove(parked)
-                    parked.wake.set()
-                    return
+            woken = len(self._parked) if rung is Rung.ALL else 1
+            for wake in self._parked[:woken]:
+                wake.set()
+            del self._parked[:woken]
 
-    def wait(self, queues: Collection[str], seconds: float, stop: Stop) -> frozenset[str]:
-        """The queues among these (of all, when empty) that rang, at once or within `seconds`.
+    def wait(self, seconds: float, stop: Stop) -> None:
+        """Return when it rings, at once if it rang since the last look, or after `seconds`.
 
-        Comes back early, with what there is, when the stream is lost or the worker is to stop.
+        Comes back early, too, when the stream is lost or the worker is to stop.
         """
-        parked = _Parked(queues)
+        wake = threading.Event()
         with self._lock:
-            found = self._of(queues)
-            if found or not self._is_up:
-                return found
-            self._parked.append(parked)
-        with stop.waking(parked.wake):
+            if self._count > self._answered or not self._is_up:
+                return
+            self._parked.append(wake)
+        with stop.waking(wake):
             if not stop.asked.is_set():
-                parked.wake.wait(seconds)
+                wake.wait(seconds)
         with self._lock, contextlib.suppress(ValueError):  # whoever woke it took it out
-            self._parked.remove(parked)
-        with self._lock:
-            return self._of(queues)
-
-    def _of(self, queues: Collection[str]) -> frozenset[str]:
-        return frozenset(q for q in self._heard if not queues or q in queues)
+            self._parked.remove(wake)
 
     def _run(self) -> None:
         backoff = Backoff(first=1.0, most=LONGEST_PAUSE)
@@ -134,29 +124,33 @@ class Bells:
         if name == "retry" and text.isascii() and text.isdigit():
             self._retry = min(int(text) / 1000, LONGEST_PAUSE)
         if name == "data":
-            for queue in rung_queues(text):
-                self.ring(queue)
+            rung = rung_by(text)
+            if rung is not None:
+                self.ring(rung)
 
     def _lose(self) -> None:
         """Everybody looks for themselves from now on."""
         with self._lock:
             self._is_up = False
             parked, self._parked = self._parked, []
-            self._heard.clear()
+            self._answered = self._count
         self._settled.set()
-        for each in parked:
-            each.wake.set()
+        for wake in parked:
+            wake.set()
 
 
-def rung_queues(text: str) -> Iterable[str]:
-    """The queues a bell is about: one todo's, or all that a digest counted; none of nonsense."""
+def rung_by(text: str) -> Rung | None:
+    """Whom a bell wakes, None for nonsense.
+
+    A digest joins its queues by commas, which a queue's name may hold: the names are not read.
+    """
     try:
         told: Json = json.loads(text)
     except (ValueError, RecursionError):
-        return ()
+        return None
     meta = told.get("meta") if isinstance(told, dict) else None
     if not isinstance(meta, dict):
-        return ()
+        return None
     if "todo_id" in meta:
-        return (str(meta.get("queue")),)
-    return [queue for queue in str(meta.get("queues", "")).split(",") if queue]
+        return Rung.ONE
+    return Rung.ALL if meta.get("kind") == "digest" else None

@@ -80,6 +80,10 @@ class Rests:
         self._until.pop(queue, None)
         self._pauses.pop(queue, None)
 
+    def wake(self) -> None:
+        """All may be asked now; the pauses of those that told no time go on growing."""
+        self._until.clear()
+
     def awake(self, queues: Iterable[str]) -> list[str]:
         """Those of `queues` that may be asked now."""
         now = time.monotonic()

@@ -21,8 +21,9 @@ ENDS_THE_WORKER = (400, 401, 403, 404)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lanes:
-    """How a worker drains: which queues, how many at a time, one todo or all, with or without
-    a doorbell stream.
+    """How a worker drains: which queues, how many at a time, one todo or all.
+
+    `bells`: only of a worker that names no queues, for its stream gets bells of all of them.
     """
 
     queues: tuple[str, ...]
@@ -62,8 +63,8 @@ class Lane:
 
         With bells also while a queue is empty, until it rings.
         """
-        if self._may_park and self._hears:
-            self._park()
+        if self._may_park and self._bells is not None:
+            self._park(self._bells)
             return True
         seconds = self._rests.left(self._lanes.queues or self._agent.granted)
         if seconds > 0:
@@ -71,25 +72,22 @@ class Lane:
         return seconds > 0
 
     @property
-    def _hears(self) -> bool:
-        return self._lanes.bells is not None and self._lanes.bells.is_up
+    def _bells(self) -> Bells | None:
+        """The stream while it is up."""
+        bells = self._lanes.bells
+        return bells if bells is not None and bells.is_up else None
 
-    def _park(self) -> None:
+    def _park(self, bells: Bells) -> None:
         """Wait for a bell, or for the first time that a deferred queue told."""
-        bells, queues = self._lanes.bells, self._lanes.queues
-        if bells is None:
-            return
-        left = self._rests.left(queues or self._agent.granted)
-        quiet = QUIET * random.uniform(0.8, 1.0)
-        for queue in bells.wait(queues, left or quiet, self._lanes.work.stop):
-            self._rests.end(queue)
-        if not bells.is_up:
-            self._rests = Rests()  # long ones: nobody would end them now
+        left = self._rests.left(self._agent.granted)
+        bells.wait(left or QUIET * random.uniform(0.8, 1.0), self._lanes.work.stop)
+        self._rests.wake()  # it rang, or the time came, or there is nobody left to end them
 
     def _claim(self) -> Claimed | Nothing:
         lease = self._agent.lease_seconds()
-        if self._lanes.bells is not None and self._lanes.bells.is_up:
-            return self._look(self._lanes.bells, lease)
+        bells = self._bells
+        if bells is not None:
+            return self._look(bells, lease)
         if not self._turns.several:
             return self._look_or_wait(self._turns.only, lease)
         ends_at, stop = time.monotonic() + WAIT_SECONDS, self._lanes.work.stop.asked
@@ -102,15 +100,13 @@ class Lane:
             stop.wait(min(self._rests.left(self._lanes.queues), ends_at - time.monotonic()))
 
     def _look(self, bells: Bells, lease: int) -> Claimed | Nothing:
-        """Look at every queue that is awake. Whoever finds a todo lets the next lane look, too."""
-        mark, several = bells.mark(), self._turns.several
-        found: Claimed | Nothing = Nothing()
-        for queue in self._rests.awake(self._turns.round()) if several else [self._turns.only]:
-            found = self._ask(queue, 0, lease)
-            if isinstance(found, Claimed):
-                bells.ring(str(found.todo.get("queue")))
-                return found
-        bells.answered(mark, self._lanes.queues)
+        """Look once at all queues. Whoever finds a todo lets the next lane look, too."""
+        mark = bells.mark()
+        found = self._ask(None, 0, lease)
+        if isinstance(found, Claimed):
+            bells.ring()
+            return found
+        bells.answered(mark)
         self._may_park = True
         return found
 
@@ -153,7 +149,7 @@ class Lane:
             speaker.admitted(str(found.todo.get("queue")))
             return found
         asked = self._agent.granted if queue is None else [queue]
-        self._rests.note(asked, found.deferred, has_bells=self._hears)
+        self._rests.note(asked, found.deferred, has_bells=self._bells is not None)
         for one in found.deferred:
             until = rfc3339(one.eligible_at) if one.eligible_at and one.exact else ""
             speaker.deferred(one.queue, one.reason, until, why(one))

@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 import signal
 import threading
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from queue import SimpleQueue
 
 import pytest
 
-from app.cli import work_deferred
-from app.cli.work_bells import Bells, rung_queues
+from app.cli import work_deferred, work_lane
+from app.cli.work_bells import Bells, Rung, rung_by
 from app.cli.work_deferred import Rests
 from app.cli.work_stop import Stop
 from tests.cli.conftest import Cli, Ran
@@ -46,7 +47,7 @@ def digest(queues: str) -> str:
 
 
 def ringing(
-    cli: Cli, fake: FakeServer, lines: Lines, rings: list[str | None], *words: str,
+    cli: Cli, fake: FakeServer, lines: Lines, rings: Sequence[str | None], *words: str,
     looks: int = 1,
 ) -> Ran:
     """Runs a worker; once it has looked so often, and waits, these lines come."""
@@ -67,7 +68,9 @@ def waited(fake: FakeServer) -> list[object]:
     return [one.body["wait_seconds"] for one in fake.of("claim_next")]
 
 
-@pytest.mark.parametrize("ring", [bell("inbox"), digest("a,inbox"), bell("inbox", kind="digest")])
+@pytest.mark.parametrize("ring", [
+    bell("inbox"), digest("a,inbox"), digest("one, two"), digest(""), bell("inbox", kind="digest"),
+])
 def test_a_bell_wakes_the_worker_which_never_polls(
     cli: Cli, fake: FakeServer, lines: Lines, ring: str
 ) -> None:
@@ -99,20 +102,58 @@ def test_lanes_share_one_stream_and_a_todo_wakes_the_next_lane(
     assert (fake.streams, set(waited(fake))) == (1, {0})
 
 
-def test_a_bell_of_another_queue_and_nonsense_wake_nobody(
-    cli: Cli, fake: FakeServer, lines: Lines
-) -> None:
-    fake.script = script(iter([*[ok(empty=True)] * 2, claimed()]))
+def test_nonsense_wakes_nobody(cli: Cli, fake: FakeServer, lines: Lines) -> None:
+    fake.script = script(iter([ok(empty=True), claimed()]))
 
-    ran = ringing(
-        cli, fake, lines,
-        [bell("other"), "data: {", "data: []", "data: 7", ":", digest(""), bell("b")],
-        "--queue", "a", "--queue", "b", looks=2)
+    ran = ringing(cli, fake, lines, ["data: {", "data: []", "data: 7", ":", bell("b")])
 
     assert "done  td_1" in ran.out
-    asked = [one.body["queue"] for one in fake.of("claim_next")]
-    assert sorted(map(str, asked[:2])) == ["a", "b"]
-    assert len(asked) <= 4  # one round before the bell, one after it, which ends the worker
+    assert waited(fake) == [0, 0, 0]  # nothing, claimed, and the one that ends the worker
+
+
+@pytest.mark.parametrize("queues", [("a",), ("a", "b")])
+def test_a_worker_of_some_queues_takes_no_bells_from_the_others(
+    cli: Cli, fake: FakeServer, lines: Lines, queues: tuple[str, ...]
+) -> None:
+    """A bell goes to one stream of the endpoint, whichever queues its reader wants."""
+    fake.script = script(iter([*[ok(empty=True)] * 2, claimed()]))
+
+    ran = cli("work", *(word for queue in queues for word in ("--queue", queue)), "--", "true")
+
+    assert "done  td_1" in ran.out
+    assert fake.streams == 0
+    assert any(waited(fake)[1:])
+
+
+def test_a_parked_worker_says_once_why_a_queue_waits_when_it_looks_again(
+    cli: Cli, fake: FakeServer, lines: Lines, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Work that comes to a closed queue rings no bell."""
+    monkeypatch.setattr(work_lane, "QUIET", 0.05)
+    monkeypatch.setattr(work_deferred, "QUIET", 0.05)
+    paused = deferring(waits("inbox", "paused"))
+    fake.script = script(iter([ok(empty=True), paused, paused, claimed()]))
+
+    ran = cli("work", "--", "true")
+
+    assert "done  td_1" in ran.out
+    assert ran.out.count("Queue inbox is paused; its todos wait.") == 1
+
+
+def test_a_parked_worker_says_why_a_queue_waits_after_a_new_stream(
+    cli: Cli, fake: FakeServer, lines: Lines
+) -> None:
+    second: Lines = SimpleQueue()
+    given = iter([lines, second])
+    fake.stream = lambda: next(given)
+    paused = deferring(waits("inbox", "paused"))
+    fake.script = script(iter([ok(empty=True), paused, paused, claimed()]))
+
+    ran = ringing(cli, fake, lines, [None])
+    second.put(None)
+
+    assert "done  td_1" in ran.out
+    assert ran.out.count("Queue inbox is paused; its todos wait.") == 1
 
 
 @pytest.mark.req("REQ-7")
@@ -123,7 +164,7 @@ def test_a_deferred_queue_is_left_alone_until_its_bell_rings(
     entry = waits(at=now() + timedelta(hours=5), exact=True)
     fake.script = script(iter([deferring(entry), claimed()]))
 
-    ran = ringing(cli, fake, lines, [bell("other"), bell("inbox")])
+    ran = ringing(cli, fake, lines, [bell("inbox")])
 
     assert "done  td_1" in ran.out
     assert ran.out.count("used up its budget") == 1
@@ -199,58 +240,67 @@ def bells() -> Iterator[Bells]:
     made.close()
 
 
-def parked(bells: Bells, *queues: str) -> Callable[[], frozenset[str] | None]:
-    """A lane that waits for these queues; what it heard, None while it waits."""
-    heard: list[frozenset[str]] = []
-    before = len(bells._parked)
+def parked(bells: Bells) -> threading.Event:
+    """A lane that waits: set when it goes on."""
+    gone, before = threading.Event(), len(bells._parked)
     stop = Stop(grace=1, settle=1)
-    threading.Thread(
-        target=lambda: heard.append(bells.wait(queues, 20, stop)), daemon=True).start()
+
+    def wait() -> None:
+        bells.wait(20, stop)
+        gone.set()
+
+    threading.Thread(target=wait, daemon=True).start()
     wait_for(lambda: len(bells._parked) > before)
-    return lambda: heard[0] if heard else None
+    return gone
 
 
-def test_one_bell_wakes_one_lane_that_waits_for_its_queue(bells: Bells) -> None:
-    other, first, second = parked(bells, "b"), parked(bells, "a"), parked(bells)
+def waits_on(bells: Bells) -> bool:
+    """Whether a lane would wait now."""
+    stop = Stop(grace=1, settle=1)
+    began = time.monotonic()
+    bells.wait(0.2, stop)
+    return time.monotonic() - began >= 0.2
 
-    bells.ring("a")
 
-    wait_for(first)
-    assert (first(), second(), other()) == (frozenset("a"), None, None)
-    bells.ring("a")
-    assert wait_for(second) == frozenset("a")
-    assert other() is None
+def test_one_bell_wakes_one_lane_and_a_digest_all(bells: Bells) -> None:
+    lanes = [parked(bells) for _ in range(4)]
+
+    bells.ring()
+
+    assert lanes[0].wait(5)
+    assert [lane.is_set() for lane in lanes[1:]] == [False] * 3
+    bells.ring(Rung.ALL)
+    assert [lane.wait(5) for lane in lanes] == [True] * 4
 
 
 def test_what_rang_during_a_look_is_heard_after_it_and_what_rang_before_is_over(
     bells: Bells,
 ) -> None:
-    stop = Stop(grace=1, settle=1)
-    bells.ring("a")
+    bells.ring()
     mark = bells.mark()
-    bells.ring("b")
-    bells.answered(mark, ())
+    bells.ring()
+    bells.answered(mark)
 
-    assert bells.wait((), 20, stop) == frozenset("b")
-    bells.answered(bells.mark(), ("a",))
-    assert bells.wait((), 20, stop) == frozenset("b")
-    bells.answered(bells.mark(), ())
-    assert bells.wait((), 0, stop) == frozenset()
+    assert not waits_on(bells)
+    later = bells.mark()
+    bells.answered(later)
+    bells.answered(mark)  # a slower lane's look, which began before
+    assert waits_on(bells)
 
 
 def test_a_stream_that_is_lost_lets_every_lane_look(bells: Bells) -> None:
-    lanes = [parked(bells, "a"), parked(bells, "b")]
+    lanes = [parked(bells), parked(bells)]
 
     bells.close()
 
-    assert [wait_for(lambda: lane() is not None) for lane in lanes] == [True, True]  # noqa: B023
-    assert bells.wait((), 20, Stop(grace=1, settle=1)) == frozenset()
+    assert [lane.wait(5) for lane in lanes] == [True, True]
+    assert not waits_on(bells)
     assert not bells.is_up
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "null", '{"meta":7}', '{"meta":{}}', "[" * 99_999])
 def test_nonsense_rings_nothing(text: str) -> None:
-    assert list(rung_queues(text)) == []
+    assert rung_by(text) is None
 
 
 def test_with_bells_rests_are_long_but_never_for_good() -> None:
