@@ -6,6 +6,7 @@ import base64
 import hashlib
 import hmac
 import os
+from uuid import UUID
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -27,6 +28,8 @@ class Sealer:
             raise ValueError("the encryption key must be 32 bytes")
         self._cipher = AESGCM(key)
         self._lease_key = hmac.digest(key, b"switchboard lease token", "sha256")
+
+        self._once_key = hmac.digest(key, b"switchboard once", "sha256")
 
     def seal(self, text: str, context: str) -> str:
         """Encrypt text; `context` (a row's id) must be given again to open it."""
@@ -55,6 +58,15 @@ class Sealer:
         """
         message = f"{todo_id}\n{seq}\n{claim_key or ''}".encode()
         digest = hmac.digest(self._lease_key, message, "sha256")[:_LEASE_TOKEN_BYTES]
+        return base64.urlsafe_b64encode(digest).decode().rstrip("=")
+
+
+    def once_token(self, human_id: UUID, once: str) -> str:
+        """Derive the 32 bytes, in base64url, of a secret that one form mints for one human.
+
+        Whoever sends the form twice gets the same secret twice; nothing but a hash is kept.
+        """
+        digest = hmac.digest(self._once_key, f"{human_id}\n{once}".encode(), "sha256")
         return base64.urlsafe_b64encode(digest).decode().rstrip("=")
 
 

@@ -12,7 +12,7 @@ from app.db.database import Database, one, run, value
 from app.db.statements import load
 from app.domain.callers import Human
 from app.domain.errors import NotFound
-from app.domain.tokens import check_name, hash_token
+from app.domain.tokens import OPERATOR_PREFIX, check_name, hash_token
 
 SQL = load("people")
 
@@ -81,12 +81,18 @@ def end_session(db: Database, token: str) -> None:
         run(conn, SQL["delete_session"], {"token_hash": hash_token(token)})
 
 
-def mint_operator_token(db: Database, human_id: UUID, name: str | None = None) -> str:
+def mint_operator_token(
+    db: Database, human_id: UUID, name: str | None = None, *, once: str | None = None
+) -> str:
     """Mint an operator token (`sbo_...`), valid until revoked and shown once.
 
-    Raises NotFound without such a human, InvalidArgument on `name`. (identity.md)
+    `once` names the form that asks: sent twice, it mints one token and both answers show it.
+    Raises NotFound without such a human, or when that token is revoked by now; InvalidArgument on
+    `name`. (identity.md)
     """
     token = minting.operator_token()
+    if once:
+        token = OPERATOR_PREFIX + db.sealer.once_token(human_id, once)
     label = None if name is None else check_name(name)
     _insert_proof(db, "insert_operator_token", token, human_id, {"name": label})
     return token

@@ -70,7 +70,8 @@ def mint_token() -> ResponseReturnValue:
     form = TokenForm()
     if not form.validate():
         return _page(_preferences(), form, refused=form)
-    minted = people.mint_operator_token(database(), answers.viewer().human.id, form.name.data)
+    human_id, once = answers.viewer().human.id, form.once.data
+    minted = people.mint_operator_token(database(), human_id, form.name.data, once=once)
     return render_template(
         "settings/token.html",
         heading="Operator token created",

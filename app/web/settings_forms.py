@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from wtforms import Field, RadioField, SelectChoice, StringField, ValidationError
+from secrets import token_urlsafe
+
+from wtforms import Field, HiddenField, RadioField, SelectChoice, StringField, ValidationError
 
 from app.domain import tokens, zones
 from app.domain.errors import InvalidArgument
@@ -51,9 +53,10 @@ class PreferencesForm(Form):
 
 
 class TokenForm(Form):
-    """The name of a new operator token."""
+    """The name of a new operator token; `once` names this opened form, so that it mints one."""
 
     name = StringField("Name of the token", id="token-name")
+    once = HiddenField(default=lambda: token_urlsafe(16))
 
     def validate_name(self, field: Field) -> None:
         """A name that can be told apart in the list."""

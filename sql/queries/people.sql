@@ -42,11 +42,14 @@ values (%(token_hash)s, %(human_id)s, clock() + interval '12 hours', %(issuer)s,
 delete from sessions where token_hash = %(token_hash)s;
 
 -- name: insert_operator_token
--- A row with a human and no client, no refresh hash and no expiry is an operator token.
-insert into oauth_tokens (token_hash, human_id, name)
+-- A row with a human and no client, no refresh hash and no expiry is an operator token. One that a
+-- form sent twice has minted already stays as it is; once revoked, it answers nothing.
+insert into oauth_tokens as t (token_hash, human_id, name)
 select %(token_hash)s, h.id, %(name)s
   from humans h
  where h.id = %(human_id)s and h.suspended_at is null
+on conflict (token_hash) do update set name = t.name
+ where t.human_id = excluded.human_id and t.revoked_at is null
 returning human_id;
 
 -- name: mark_operator_token_revoked

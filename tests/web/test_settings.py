@@ -185,6 +185,32 @@ def test_a_minted_token_is_shown_once_and_opens_the_api(
     assert Caller(app.test_client(), token, "/api/v1").get("/me").json["display_name"] == "Ana"
 
 
+def test_a_form_sent_twice_mints_one_token_and_shows_it_twice(
+    browser: Callable[..., Browser], make: Make
+) -> None:
+    seat = browser(make.human())
+    form: dict[str, object] = {"name": "laptop", "once": "a form that was opened"}
+
+    first, second = (seat.post("/settings/tokens", form) for _ in range(2))
+
+    tokens = [re.findall(r"sbo_[\w-]{43}", page.text)[0] for page in (first, second)]
+    assert tokens[0] == tokens[1]
+    assert make.value("select count(*) from oauth_tokens where human_id is not null") == 1
+
+
+def test_a_form_sent_again_after_its_token_was_revoked_shows_nothing(
+    browser: Callable[..., Browser], make: Make
+) -> None:
+    seat = browser(make.human())
+    form: dict[str, object] = {"name": "laptop", "once": "a form that was opened"}
+    seat.post("/settings/tokens", form)
+    make.run("update oauth_tokens set revoked_at = clock()")
+
+    again = seat.post("/settings/tokens", form)
+
+    assert (again.status_code, "sbo_" in again.text) == (404, False)
+
+
 @pytest.mark.parametrize("name", ["", "  ", "x" * 101, "a\tb"])
 def test_a_token_without_a_usable_name_is_not_minted(
     browser: Start, make: Make, name: str
