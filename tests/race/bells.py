@@ -21,6 +21,14 @@ begin
 end $$;
 create or replace trigger count_removed_mark after delete on admission_reopen
   for each row execute function count_removed_mark();
+create table if not exists reopen_rows (queue_id bigint);
+create or replace function count_reopen_row() returns trigger language plpgsql as $$
+begin
+  insert into reopen_rows values (new.queue_id);
+  return null;
+end $$;
+create or replace trigger count_reopen_row after insert on doorbells
+  for each row when (new.kind = 'reopen') execute function count_reopen_row();
 """
 
 
@@ -87,6 +95,10 @@ class Lane:
         return count(self.fleet.make, "doorbells where kind = 'reopen' and queue_id = %s",
                      int(self.queue))
 
+    def written(self) -> int:
+        """The same since count_marks, those included that the pruner deleted."""
+        return count(self.fleet.make, "reopen_rows where queue_id = %s", int(self.queue))
+
     def removed(self) -> int:
         """How many marks were removed, since count_marks."""
         return count(self.fleet.make, "removed_marks where queue_id = %s", int(self.queue))
@@ -106,7 +118,7 @@ def count(make: Make, what: str, *params: object) -> int:
 
 
 def count_marks(make: Make) -> None:
-    """Count the marks that are removed from now on."""
+    """Count the marks that are removed, and the reopen rows that are written, from now on."""
     make.run(_COUNT)
 
 

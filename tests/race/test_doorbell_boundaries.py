@@ -78,7 +78,7 @@ def test_every_boundary_is_one_row_one_removed_mark_and_one_bell_in_time(
             hours.spend(server=turn % 2)
         birds.sing()
 
-        assert rung(*ears) == one.reopens() == one.removed() == turns
+        assert rung(*ears) == one.written() == one.removed() == turns
     with capsys.disabled():
         click.echo(f"\n{turns} boundaries: a bell after"
                    f" {sorted(delays)[len(delays) // 2] * 1000:.0f} ms,"
@@ -108,9 +108,9 @@ def test_a_server_killed_around_a_boundary_doubles_no_bell_and_loses_only_its_ow
             hours.next()
             threading.Event().wait(chance.uniform(0, 0.6))
             fleet[killed].kill()
-            wait_for(lambda: one.reopens() >= turn, SWEEP + 15, what="the row")  # noqa: B023
+            wait_for(lambda: one.written() >= turn, SWEEP + 15, what="the row")  # noqa: B023
             wait_for(lambda: fleet.make.value(ROW, int(one.queue)), 15, what="a taker")
-            assert (one.reopens(), one.removed()) == (turn, turn)
+            assert (one.written(), one.removed()) == (turn, turn)
             kills.judge(one, ears, before, survivor)
 
             fleet[killed].restart()
