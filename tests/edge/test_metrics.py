@@ -35,12 +35,15 @@ from tests.support.scraping import (
     parsed,
     promtool_finds,
 )
+from tests.support.wait import wait_for
 
 ERRORS = "switchboard_metrics_collection_errors_total"
 TODOS = "switchboard_queue_todos"
 POLICIES = "switchboard_admission_policies"
 DEFERRED = "switchboard_admission_deferred_todos"
 OLDEST = "switchboard_queue_oldest_pending_seconds"
+_WAITING = ("select count(*) from pg_stat_activity where wait_event_type = 'Lock'"
+            " and datname = current_database()")
 STATUSES = ("admitted", *Reason)
 
 
@@ -476,6 +479,8 @@ def test_a_database_that_hangs_is_not_waited_for(breakable: tuple[FlaskClient, M
     make.run("lock table todos in access exclusive mode")
 
     hanging = scraped(client)
+    # Nor does it keep a connection: its statements end while the tables still hang.
+    wait_for(lambda: make.value(_WAITING) == 0, 2)
     make.run("rollback")
 
     assert is_left_out(hanging)
