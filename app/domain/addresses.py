@@ -64,6 +64,18 @@ _REFUSED: Final = tuple(
 _GLOBAL_UNICAST: Final = IPv6Network("2000::/3")
 
 
+def way_in(why: Range) -> str:
+    """What the server's settings can do about a refusal, as a sentence."""
+    if why in _FREED:
+        return "A network in SWITCHBOARD_NOTIFY_HOOK_ALLOW_CIDRS that holds it would permit it."
+    if why in _NARROW:
+        return (
+            f"A network in SWITCHBOARD_NOTIFY_HOOK_ALLOW_CIDRS that holds it and is {why} as a"
+            " whole would permit it."
+        )
+    return "No setting permits it."
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AddressRules:
     """Networks that are freed, and the port we listen on ourselves."""

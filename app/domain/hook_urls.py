@@ -77,8 +77,13 @@ def _split(text: str) -> SplitResult:
 
 def _parts(url: SplitResult, *, allows_http: bool) -> HookUrl:
     """The parts of a URL; ValueError with a sentence."""
-    if url.scheme not in _PORTS or (url.scheme == "http" and not allows_http):
+    if url.scheme not in _PORTS:
         raise ValueError("the URL must begin with https://.")
+    if url.scheme == "http" and not allows_http:
+        raise ValueError(
+            "the URL must begin with https://; only a server with SWITCHBOARD_PUSH_ALLOW_HTTP=1"
+            " takes http://."
+        )
     if "@" in url.netloc:
         raise ValueError("the URL must hold no user name or password.")
     query = f"?{url.query}" if url.query else ""

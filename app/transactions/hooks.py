@@ -12,6 +12,7 @@ from app.db import minting, resolving
 from app.db.database import Connection, Database, one, run, value
 from app.db.resolving import AddressRefused, NotResolved
 from app.db.statements import load
+from app.domain.addresses import way_in
 from app.domain.callers import Endpoint, Human, require_verb
 from app.domain.errors import (
     CeilingExceeded,
@@ -156,8 +157,11 @@ def _require_reachable(url: str, rules: HookRules) -> None:
     try:
         resolving.judged(parsed, rules.addresses, seconds=SECONDS_PER_ATTEMPT)
     except AddressRefused as refused:
-        sentence = f"url: its host has an address that hooks may not reach ({refused.why})."
-        raise InvalidArgument(sentence, field="url") from None
+        raise InvalidArgument(
+            f"url: its host has an address that hooks may not reach ({refused.why})."
+            f" {way_in(refused.why)}",
+            field="url",
+        ) from None
     except NotResolved:
         raise InvalidArgument("url: no address was found for its host.", field="url") from None
     finally:

@@ -9,7 +9,7 @@ from AntiSSRF import AntiSSRFPolicy, IPAddressRanges, PolicyConfigOptions
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.domain.addresses import AddressRules, Range, parse_networks, refusal
+from app.domain.addresses import AddressRules, Range, parse_networks, refusal, way_in
 
 STRICT = AddressRules(own_port=8080)
 _ORACLE = [each.get_network()
@@ -118,3 +118,24 @@ def test_networks_are_read_with_their_host_bits() -> None:
     assert parse_networks(["10.1.2.3/8", "::1"]) == (ip_network("10.0.0.0/8"),
                                                      ip_network("::1/128"))
     assert ip_address("10.9.9.9") in parse_networks(["10.1.2.3/8"])[0]
+
+
+@pytest.mark.parametrize("found", Range)
+def test_a_refusal_says_truly_whether_a_setting_would_permit_it(found: Range) -> None:
+    examples = {Range.LOOPBACK: ("127.0.0.9", "127.0.0.0/8"),
+                Range.LINK_LOCAL: ("169.254.1.1", "169.254.0.0/16"),
+                Range.PRIVATE: ("10.1.2.3", "0.0.0.0/0"),
+                Range.UNIQUE_LOCAL: ("fd00::1", "::/0"), Range.SHARED: ("100.64.0.1", "0.0.0.0/0"),
+                Range.UNSPECIFIED: ("0.0.0.0", "0.0.0.0/8"),
+                Range.MULTICAST: ("224.0.0.1", "224.0.0.0/4"),
+                Range.EMBEDDED: ("2002::1", "2002::/16"),
+                Range.RESERVED: ("240.0.0.1", "240.0.0.0/4")}  # fmt: skip
+
+    permits = "SWITCHBOARD_NOTIFY_HOOK_ALLOW_CIDRS" in way_in(found)
+
+    if found in examples:
+        address, allowed = examples[found]
+        assert why(address) is found
+        assert (why(address, allowed) is None) is permits
+    else:
+        assert not permits

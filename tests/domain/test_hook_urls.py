@@ -31,7 +31,8 @@ def test_a_url_in_its_parts(
     "", "hooks.example.org", "http://a.b/", "ftp://a.b/", "//a.b/", "https:///x", "https://",
     "javascript:alert(1)", "file:///etc/passwd", "https:a.b",
     "https://ana@a.b/", "https://ana:word@a.b/", "https://@a.b/", "https://a.b@c.d/",
-    "https://a.b/#x", "https://a.b/#", "https://a.b#", "https://a.b/?x#", "https://a.b:0/", "https://a.b:65536/", "https://a.b:/", "https://a.b:x/",
+    "https://a.b/#x", "https://a.b/#", "https://a.b#", "https://a.b/?x#",
+    "https://a.b:0/", "https://a.b:65536/", "https://a.b:/", "https://a.b:x/",
     "https://a.b:-1/", "https://a b/", "https://a.b/\n", "https://a.b\\@c.d/", "https://a.b/\x00",
     "https://b\u00fccher.example/", "https://\uff11\uff12\uff17.0.0.1/", "https://a..b/",
     "https://.a/", "https://a./", "https://-a.b/", "https://%6cocalhost/", "https://a,b/",
@@ -55,6 +56,8 @@ def test_a_url_that_cannot_be_used_is_refused_by_its_field(text: str) -> None:
 
 
 def test_http_is_taken_only_where_it_is_allowed() -> None:
+    with pytest.raises(InvalidArgument, match="SWITCHBOARD_PUSH_ALLOW_HTTP=1"):
+        parse_hook_url("http://a.b/", allows_http=False)
     assert parse_hook_url("http://a.b/", allows_http=True).port == 80
     assert parse_hook_url("http://a.b:443/", allows_http=True).authority == "a.b:443"
 
