@@ -134,7 +134,11 @@ def segment(text: str) -> str:
 
 
 def agreed(question: str, *, skip: bool) -> bool:
-    """Ask `question` with [y/N] on standard error; no answer at all is a no."""
+    """Ask `question` with [y/N] on standard error. Raises Failure when nobody answers.
+
+    A no is an answer and exits 0 (cli.md); a script whose standard input ends has asked for
+    something that was not done.
+    """
     if skip:
         return True
     try:
@@ -142,6 +146,7 @@ def agreed(question: str, *, skip: bool) -> bool:
             return True
     except click.Abort:
         click.echo(err=True)
+        raise Failure("Nobody answered, so nothing was changed; -y agrees beforehand.") from None
     note("Nothing was changed.")
     return False
 

@@ -146,7 +146,23 @@ def test_wrong_usage_is_two_and_asks_nothing(
     [(("endpoint", "revoke", "lane"), "/endpoints/lane/revoke"),
      (("todo", "discard", "td_1"), "/todos/td_1/discard")],
 )  # fmt: skip
-@pytest.mark.parametrize("answer", ["n\n", "\n", "no\n", ""])
+@pytest.mark.parametrize("answer", ["", "perhaps\n"])
+def test_a_question_nobody_answers_changes_nothing_and_is_one(
+    words: tuple[str, ...], path: str, answer: str, cli: Cli, fake: FakeServer
+) -> None:
+    ran = cli(*words, stdin=answer)
+
+    assert (ran.code, ran.out, fake.asked) == (1, "", [])
+    assert ran.err.endswith("Error: Nobody answered, so nothing was changed; -y agrees"
+                            " beforehand.\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "path"),
+    [(("endpoint", "revoke", "lane"), "/endpoints/lane/revoke"),
+     (("todo", "discard", "td_1"), "/todos/td_1/discard")],
+)  # fmt: skip
+@pytest.mark.parametrize("answer", ["n\n", "\n", "no\n"])
 def test_declining_changes_nothing_and_is_zero(
     words: tuple[str, ...], path: str, answer: str, cli: Cli, fake: FakeServer
 ) -> None:
