@@ -10,6 +10,12 @@ from app.cli.frame import Branch, agreed, operator, pass_host, present, segment
 from app.cli.host import Host
 from app.cli.output import facts, inner, listed, show, table, word
 from app.domain.values import Json
+from app.domain.verbs import ADMISSION, BASICS, NOTIFY
+
+_VERBS = f"""Verbs by default: {", ".join(BASICS)}.
+
+Only when named: {", ".join(NOTIFY)}; {", ".join(ADMISSION)}, with which an agent changes its own
+budget."""
 
 
 class LeaseSeconds(click.ParamType["int | str"]):
@@ -48,13 +54,16 @@ def list_endpoints(host: Host) -> None:
     )
 
 
-@endpoint.command("vend")
+@endpoint.command("vend", epilog=_VERBS)
 @click.argument("name")
-@click.option("--queue", "queues", multiple=True, metavar="Q", help="A queue it may work.")
-@click.option("--verb", "verbs", multiple=True, metavar="V", help="A verb it may call.")
+@click.option("--queue", "queues", multiple=True, metavar="Q",
+              help="A queue it may work; repeat it for more. inbox when none is named.")
+@click.option("--verb", "verbs", multiple=True, metavar="V",
+              help="A verb it may call; repeat it for more. Replaces the default set below.")
 @click.option("--lifetime", metavar="L", help="1h, 24h, 7d, 30d or any number of m, h, d, w.")
 @click.option("--default-lease", type=click.IntRange(min=1), metavar="S", help="Seconds of lease.")
-@click.option("--webhook-source", metavar="T", help="generic, github, gitea, stripe or slack.")
+@click.option("--webhook-source", metavar="T",
+              help="generic (the default), github, gitea, stripe or slack.")
 @click.option("--team", metavar="SLUG", help="The team that owns agent and endpoint.")
 @pass_host
 def vend(
@@ -67,7 +76,11 @@ def vend(
     webhook_source: str | None,
     team: str | None,
 ) -> None:
-    """Vend an endpoint to the agent NAME; its credential is shown this once."""
+    """Vend an endpoint to the agent NAME; its credential is shown this once.
+
+    A webhook is always made with it, for its first queue. One of type generic has no signature: its
+    URL is the only proof, and whoever knows it can deliver. Queues and verbs never change later.
+    """
     body: dict[str, Json] = {
         "name": name,
         "queues": [*queues] or None,

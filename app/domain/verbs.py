@@ -43,7 +43,10 @@ def check_verbs(verbs: Sequence[str], field: str = "verbs") -> tuple[str, ...]:
         raise InvalidArgument("Name at least one verb, or leave verbs out.", field=field)
     for verb in verbs:
         if verb not in GRANTABLE:
-            raise InvalidArgument(f"There is no verb {verb[:64]!r} to grant.", field=field)
+            known = ", ".join(GRANTABLE)
+            raise InvalidArgument(
+                f"There is no verb {verb[:64]!r} to grant. There are: {known}.", field=field
+            )
     if len(set(verbs)) != len(verbs):
         raise InvalidArgument("A verb is named twice.", field=field)
     return tuple(verbs)
