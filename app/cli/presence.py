@@ -46,7 +46,15 @@ def presence(host: Host, ref: str) -> None:
 @click.option("--clear", "clears", is_flag=True, help="Take the shift away.")
 @pass_host
 def shift(host: Host, ref: str, shift: str | None, *, clears: bool) -> None:
-    """Show the shift of REF, or set SHIFT, such as "TZ=Europe/Berlin Mon-Fri 09:00-17:00"."""
+    """Show the shift of REF, or set SHIFT, such as "TZ=Europe/Berlin Mon-Fri 09:00-17:00".
+
+    A semicolon separates several windows. A window without days holds every day; one that ends
+    before it begins runs into the next day. The zone is UTC unless SHIFT begins with TZ=ZONE.
+
+    \b
+    switchboard endpoint shift lane-m "TZ=Europe/Berlin Mon-Thu 09:00-17:00; Fri 09:00-13:00"
+    switchboard endpoint shift lane-m "22:00-06:00"
+    """
     server, path = operator(host), f"/endpoints/{segment(ref)}"
     if clears and shift is not None:
         raise click.UsageError("Give a shift or --clear, not both.")

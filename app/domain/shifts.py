@@ -117,12 +117,22 @@ def stored_shift(text: str) -> Shift | None:
 def _stretch(part: str) -> Stretch:
     found = _WINDOW.fullmatch(part)
     if not found:
-        raise _refused(f"{part[:64]!r} is not a window like Mon-Fri 09:00-17:00")
+        raise _refused(f"{part[:64]!r} is not a window like Mon-Fri 09:00-17:00{_hint(part)}")
     start, end = _minute(found[2], is_end=False), _minute(found[3], is_end=True)
     if start == end:
         raise _refused(f"{part[:64]!r} starts and ends at one time; write 00:00-24:00 for all day")
     days = frozenset(range(7)) if found[1] is None else _days(found[1])
     return Stretch(days, start, end)
+
+
+def _hint(part: str) -> str:
+    """How a zone is written, for a text that begins with the bare name of one."""
+    name = part.partition(" ")[0]
+    try:
+        zone(name)
+    except UnknownZone:
+        return ""
+    return f"; a zone stands at the very beginning, as in TZ={name} Mon-Fri 09:00-17:00"
 
 
 def _minute(text: str, *, is_end: bool) -> int:
@@ -146,7 +156,7 @@ def _days(text: str) -> frozenset[int]:
 
 def _weekday(name: str) -> int:
     if name not in WEEKDAYS:
-        raise _refused(f"{name} is not a day; days are {', '.join(WEEKDAYS)}")
+        raise _refused(f"{name} is not a day; days are {', '.join(WEEKDAYS)}{_hint(name)}")
     return WEEKDAYS.index(name)
 
 

@@ -61,6 +61,19 @@ def test_the_start_belongs_to_it_and_the_end_does_not() -> None:
     assert not shift.covers(at("2026-11-30T08:59:59"))
 
 
+@pytest.mark.parametrize(("text", "says"), [
+    ("Europe/Berlin Mon-Fri 09:00-17:00", "as in TZ=Europe/Berlin Mon-Fri 09:00-17:00."),
+    ("UTC 09:00-17:00", "as in TZ=UTC Mon-Fri 09:00-17:00."),
+    ("Mon-Fri 9-17", "'Mon-Fri 9-17' is not a window like Mon-Fri 09:00-17:00."),
+])  # fmt: skip
+def test_a_zone_without_its_prefix_is_refused_with_the_way_to_write_it(
+    text: str, says: str
+) -> None:
+    with pytest.raises(InvalidArgument) as refused:
+        parse_shift(text)
+    assert refused.value.sentence.endswith(says)
+
+
 def test_a_night_shift_belongs_to_the_day_it_begins_on() -> None:
     shift = parse_shift("Fri 22:00-06:00")
 
