@@ -18,6 +18,16 @@ from app.reads import humans
 from app.reads import instance as stored
 from app.transactions import instance, people
 
+_KEYS = "\b\n" + "\n".join(
+    f"{key}  {rule.least} to {rule.most}, {rule.default} by default:\n  {rule.meaning}"
+    for key, rule in sorted(instance_settings.RULES.items())
+) + """
+
+Retention deletes a finished todo, or an event no open todo needs, by whichever limit it exceeds
+first: its age; the rows of the whole instance; and those of its owner (endpoint or team), which are
+no settings of the database but SWITCHBOARD_RETENTION_TODOS_PER_OWNER and
+SWITCHBOARD_RETENTION_EVENTS_PER_OWNER in the server's environment, 50000 by default."""
+
 
 @click.group(cls=Branch)
 def admin() -> None:
@@ -69,7 +79,7 @@ def token(host: Host, who: str, name: str | None) -> None:
     show_value({"human_id": str(human.id), "name": name, "operator_token": minted}, [minted])
 
 
-@admin.command("setting")
+@admin.command("setting", epilog=_KEYS)
 @click.argument("key", required=False)
 @click.argument("value", required=False)
 @pass_host

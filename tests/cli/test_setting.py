@@ -87,3 +87,11 @@ def test_the_least_and_the_most_of_every_setting_are_taken(
         for number in (rule.least, rule.most):
             assert setting(key, str(number)).code == 0
             assert make.value("select value from settings where key = %s", key) == str(number)
+
+
+def test_the_help_names_every_key_with_its_range(cli: Cli) -> None:
+    said = cli("admin", "setting", "-h").out
+
+    assert [key for key, rule in RULES.items()
+            if f"{key}  {rule.least} to {rule.most}, {rule.default} by default" not in said] == []
+    assert "SWITCHBOARD_RETENTION_TODOS_PER_OWNER" in said
