@@ -21,7 +21,8 @@ def doctor(host: Host) -> int:
     """On the server host: check database, settings, secrets and disk; say what to do.
 
     One line for each check, with what to do under it. Exit code 1 when one fails; a warning does
-    not count. It changes nothing and migrates nothing.
+    not count. It changes nothing and migrates nothing. Settings are read from this shell: give it
+    the environment of the server, or it judges another installation.
     """
     with host.ground() as ground:
         found = checkup.examine(_patient(ground), ground.site)

@@ -41,7 +41,7 @@ def encryption_key(place: str, *, stored: int, shut: int) -> Check:
 
 def no_key(place: str) -> Check:
     """There is none, and no server starts without one."""
-    return fail("encryption key", f"{place} is not set",
+    return fail("encryption key", f"{place} is not set in this shell",
                  "Set it to 32 bytes in hex or base64, the same on every server.")
 
 
@@ -49,7 +49,8 @@ def metrics_token(token: str | None) -> Check:
     """Set, and not one letter repeated; the settings have seen to its length."""
     do = "Set SWITCHBOARD_METRICS_TOKEN to at least 32 random bytes."
     if token is None:
-        return warn("metrics token", "not set: /metrics is closed to everyone", do)
+        return warn("metrics token", "not set in this shell: a server with these settings closes"
+                    " /metrics to everyone", do)
     if len(set(token)) < _TOKEN_LETTERS:
         return warn("metrics token", "set, and easily guessed", do)
     return ok("metrics token", "set")

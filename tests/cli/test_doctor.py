@@ -120,7 +120,7 @@ def test_a_cluster_that_a_crash_destroys_is_found(doctor: Doctor, db_url: str) -
     ({"has_trusted_proxies": False}, "base url", "warn", "SWITCHBOARD_TRUSTED_PROXIES"),
     ({"base_url": "http://127.0.0.1:8080", "is_loopback": False}, "base url", "warn", "beyond"),
     ({"dev_login": True, "is_loopback": False}, "base url", "fail", "SWITCHBOARD_DEV_LOGIN"),
-    ({"metrics_token": None}, "metrics token", "warn", "not set: /metrics is closed"),
+    ({"metrics_token": None}, "metrics token", "warn", "not set in this shell: a server"),
     ({"metrics_token": "ab" * 20}, "metrics token", "warn", "easily guessed"),
     ({"free_bytes": 1 << 30}, "disk", "warn", "1.0 GiB free at DATA Make room"),
     ({"free_bytes": 1 << 20}, "disk", "fail", "0.0 GiB"),
@@ -143,7 +143,7 @@ def test_a_wrong_key_and_no_key_are_found(doctor: Doctor, db_url: str, make: Mak
 
     assert wrong == ("fail", "1 of 1 stored secrets do not open with it"
                              " Put the key they were sealed with into THE_KEY.")
-    assert none[1].startswith("THE_KEY is not set Set it to 32 bytes")
+    assert none[1].startswith("THE_KEY is not set in this shell Set it to 32 bytes")
 
 
 def test_a_database_out_of_reach_or_never_migrated_is_found(
