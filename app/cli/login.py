@@ -22,11 +22,15 @@ NOT_YET = (
 
 @click.command(cls=Leaf)
 @click.argument("url", required=False)
-@click.option("--no-browser", is_flag=True, help="Print the address instead of opening it.")
+@click.option("--no-browser", is_flag=True,
+              help="For signing in through a browser, which comes with OAuth.")
 @click.option("--token-stdin", is_flag=True, help="Read an operator token from standard input.")
 @pass_host
 def login(host: Host, url: str | None, *, no_browser: bool, token_stdin: bool) -> None:
-    """Log in to the server at URL (SWITCHBOARD_URL by default) and remember it."""
+    """Log in to the server at URL (SWITCHBOARD_URL by default) and remember it.
+
+    An operator token is the only way for now, so --token-stdin is required.
+    """
     if not token_stdin:
         raise click.UsageError(NOT_YET)
     saved = Credentials(url=credentials.base_url(url or host.default_url), token=_read_token())
