@@ -269,7 +269,7 @@ def nothing(path: Path, text: bytes) -> None:
     (cut, "cannot be unpacked to its end"),
     (cut_between_rows, "ends too early"),
     (without_its_end, "ends too early"),
-    (flipped, "The dump"),
+    (flipped, "dump"),  # unreadable from its first line on, or only further down
     (altered, "checksum"),
     (short_of_a_row, "as many rows as it says"),
     (with_a_value_that_will_not_do, "invalid input syntax"),
