@@ -1,6 +1,7 @@
 """Which of several servers runs the jobs: the holder of one advisory lock, for as long as it lives.
 
-For economy only: every sweep is correct with two leaders.
+For economy only: every sweep is correct with two leaders. So where a pooler stands between and no
+session is a candidate's own, the lock would outlive its holder, and everyone leads.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ import logging
 
 import psycopg
 
-from app.db.direct import Connect, bounded
+from app.db.direct import Connect, bounded, is_pooled
 
 _log = logging.getLogger(__name__)
 
@@ -34,8 +35,9 @@ class Leader:
         try:
             if self._connection is None:
                 self._connection = self._connect()
-            query = "select true" if self._leads else "select pg_try_advisory_lock(%(lock)s)"
             with bounded(self._connection):
+                has_it = self._leads or is_pooled(self._connection)
+                query = "select true" if has_it else "select pg_try_advisory_lock(%(lock)s)"
                 row = self._connection.execute(query, {"lock": LOCK}).fetchone()
         except psycopg.Error as error:
             self._note_outage(error)

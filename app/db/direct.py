@@ -10,12 +10,18 @@ import threading
 from collections.abc import Callable, Iterator
 
 import psycopg
+from psycopg.rows import TupleRow
 
 Connect = Callable[[], psycopg.Connection]
 """Opens one autocommit connection, or raises psycopg.Error."""
 
 ANSWER_SECONDS = 10.0
 _UNHEARD_MS = "20000"
+_KEEPALIVES = (
+    "select set_config('tcp_keepalives_idle', '10', false),"
+    " set_config('tcp_keepalives_interval', '5', false),"
+    " set_config('tcp_keepalives_count', '3', false)"
+)
 
 
 def dial(url: str, *, server_keepalives: bool = False) -> Connect:
@@ -24,14 +30,9 @@ def dial(url: str, *, server_keepalives: bool = False) -> Connect:
     `url` must reach Postgres past any transaction pooler (SWITCHBOARD_DATABASE_DIRECT_URL). With
     `server_keepalives` the server notices a lost client as fast, and so frees its advisory locks.
     """
-    options = (
-        "-c tcp_keepalives_idle=10 -c tcp_keepalives_interval=5 -c tcp_keepalives_count=3"
-        if server_keepalives
-        else None
-    )
 
     def connect() -> psycopg.Connection:
-        return psycopg.connect(
+        connection = psycopg.connect(
             url,
             autocommit=True,
             connect_timeout=5,
@@ -41,10 +42,34 @@ def dial(url: str, *, server_keepalives: bool = False) -> Connect:
             keepalives_count=3,
             tcp_user_timeout=_UNHEARD_MS,
             prepare_threshold=None,
-            options=options,
         )
+        if server_keepalives:
+            _keep_alive(connection)
+        return connection
 
     return connect
+
+
+def is_pooled(connection: psycopg.Connection[TupleRow]) -> bool:
+    """Whether a pooler stands between: it names a process of its own, not the one that serves us.
+
+    Then the session may be another's with the next statement: nothing is to be left on it.
+    """
+    row = connection.execute("select pg_backend_pid()", prepare=False).fetchone()
+    return row != (connection.info.backend_pid,)
+
+
+def _keep_alive(connection: psycopg.Connection) -> None:
+    """Have the server look after its client, on a session of our own: not by `options`, which a
+    pooler refuses. Raises psycopg.Error with the connection closed.
+    """
+    try:
+        with bounded(connection):
+            if not is_pooled(connection):
+                connection.execute(_KEEPALIVES)
+    except psycopg.Error:
+        connection.close()
+        raise
 
 
 @contextlib.contextmanager

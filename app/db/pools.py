@@ -10,9 +10,12 @@ import psycopg
 from psycopg.rows import TupleRow
 from psycopg_pool import ConnectionPool
 
+from app.db.direct import bounded, is_pooled
+
 Connection: TypeAlias = psycopg.Connection[TupleRow]
 
 GET_CONNECTION_SECONDS = 4.0
+CONNECT_SECONDS = 3
 
 log = logging.getLogger(__name__)
 
@@ -20,12 +23,13 @@ log = logging.getLogger(__name__)
 def open_pool(url: str, *, size: int, prepare: bool) -> ConnectionPool[Connection]:
     """Open a pool of at most `size` autocommit connections.
 
-    `prepare` false keeps statements unprepared, for a transaction pooler in between.
+    `prepare` false keeps statements unprepared, for a transaction pooler in between. So does a
+    pooler that nobody told us of: a statement prepared on one session is unknown to the next.
     """
     settings: dict[str, object] = {
         "autocommit": True,
         "prepare_threshold": 5 if prepare else None,
-        "connect_timeout": 3,
+        "connect_timeout": CONNECT_SECONDS,
         "keepalives_idle": 10,
         "keepalives_interval": 5,
         "keepalives_count": 3,
@@ -36,12 +40,19 @@ def open_pool(url: str, *, size: int, prepare: bool) -> ConnectionPool[Connectio
         min_size=1,
         max_size=size,
         kwargs=settings,
+        configure=_prepare_nothing_on_a_pooler if prepare else None,
         open=False,
         timeout=GET_CONNECTION_SECONDS,
         reconnect_timeout=60,
     )
     pool.open(wait=False)
     return pool
+
+
+def _prepare_nothing_on_a_pooler(conn: Connection) -> None:
+    with bounded(conn, CONNECT_SECONDS):
+        if is_pooled(conn):
+            conn.prepare_threshold = None
 
 
 def checkout(
