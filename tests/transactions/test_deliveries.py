@@ -69,7 +69,7 @@ def test_a_delivery_becomes_an_event_and_a_pending_todo(
     ) == [(row["event_id"], "generic", "webhook", None, f"{hook.id}:one", "token", False,
            "application/json", b'{"n":41}', 8, "192.0.2.7", hook.id, endpoint.id, None)]
     assert make.value("select headers ->> 'Authorization' from events") == "«redacted»"
-    assert db.feed.ids("ready") == [make.queue_id(endpoint)]
+    assert set(db.feed.ids("ready")) == {make.queue_id(endpoint)}
     assert created_count(db) == 1
 
 
@@ -303,7 +303,7 @@ def test_a_team_target_is_one_todo_in_the_team_queue(db: Database, make: Make) -
     assert (row["queue_id"], row["team_id"], row["endpoint_id"]) == (int(queue), team.id, None)
     assert make.value("select team_id from events") == team.id
     assert (again.created, again.todos[0].id) == (0, copy.id)
-    assert db.feed.ids("ready") == [int(queue)]
+    assert set(db.feed.ids("ready")) == {int(queue)}
     assert created_count(db, "crates") == 1
 
 
