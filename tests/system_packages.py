@@ -14,7 +14,7 @@ from dataclasses import dataclass
 class SystemPackage:
     """A Debian package; one of `programs` on the PATH (or at its place) proves that it is there.
 
-    `group` is what needs it: "pages" (a browser), "tests" (all of them) or "reader".
+    `group` is what needs it: "pages" (a browser), "tests" (all of them), "soak" or "reader".
     """
 
     name: str
@@ -43,6 +43,12 @@ PACKAGES = (
         name="prometheus",
         purpose="its promtool checks the metrics page, the alert rules and their tests",
         programs=("promtool",),
+    ),
+    SystemPackage(
+        name="pgbouncer",
+        purpose="the tests run through a transaction pooler",
+        programs=("pgbouncer", "/usr/sbin/pgbouncer"),
+        group="soak",
     ),
     SystemPackage(
         name="orca",

@@ -118,7 +118,7 @@ def test_a_package_counts_as_here_when_any_of_its_programs_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    default = [one for one in system_packages.PACKAGES if one.group != "reader"]
+    default = [one for one in system_packages.PACKAGES if one.group in ("pages", "tests")]
     assert system_packages.missing() == [package.name for package in default]
 
     for package in default:
@@ -127,6 +127,17 @@ def test_a_package_counts_as_here_when_any_of_its_programs_is(
     assert system_packages.missing() == []
     assert "orca" in system_packages.missing(("pages", "reader"))
     assert "faketime" not in system_packages.missing(("pages", "reader"))
+
+
+def test_the_soak_alone_needs_the_pooler(monkeypatch: pytest.MonkeyPatch) -> None:
+    def needed(*line: str) -> list[str]:
+        return system_packages.missing(words.parse(list(line)).packages)
+
+    monkeypatch.setattr(system_packages.shutil, "which", lambda _: None)
+
+    assert "pgbouncer" in needed("soak")
+    assert "pgbouncer" in needed("race", "soak", "-k", "kill")
+    assert not any("pgbouncer" in needed(*line) for line in ([], ["race"], ["a11y"], ["static"]))
 
 
 def test_both_lists_name_the_same_version_of_what_runs() -> None:

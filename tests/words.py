@@ -44,7 +44,9 @@ class Asked:
         """The groups of system_packages.py that this needs."""
         if self.audit:
             return ("pages",)
-        return ("pages", "reader") if self.reader else ("pages", "tests")
+        if self.reader:
+            return ("pages", "reader")
+        return ("pages", "tests", *(["soak"] if "soak" in self.words else []))
 
 
 class Unknown(Exception):

@@ -20,6 +20,7 @@ import psutil
 from app.binaries import find_binaries, reachable
 from app.children import Account, account_named
 from app.embedded import Cluster
+from tests.support import pooler
 
 FAST = {
     "fsync": "off",
@@ -46,7 +47,7 @@ def make_cluster(home: Path, options: Mapping[str, str]) -> Cluster:
 
     Its socket's folder is the guard, not a password: scram would cost each connection 10 ms.
     """
-    account = _account()
+    account = own_account()
     found = find_binaries(os.environ.get("SWITCHBOARD_PG_BIN"))
     bin_dir = reachable(found, account=account, home=home)
     cluster = Cluster(home, bin_dir=bin_dir, account=account, options={"jit": "off", **options})
@@ -68,11 +69,12 @@ def keep(home: Path, guarded_pid: int) -> None:
     cluster = make_cluster(home, FAST)
     try:
         cluster.start()
-        half = home / "url.half"
-        half.write_text(cluster.dsn(ANY))
-        half.rename(home / "url")
-        while wanted and cluster.is_running() and _alive(guarded_pid):
-            time.sleep(0.1)
+        with pooler.before(home, cluster.dsn(), account=own_account()):
+            half = home / "url.half"
+            half.write_text(cluster.dsn(ANY))
+            half.rename(home / "url")
+            while wanted and cluster.is_running() and _alive(guarded_pid):
+                time.sleep(0.1)
     finally:
         cluster.stop("immediate")
         shutil.rmtree(home, ignore_errors=True)
@@ -86,7 +88,7 @@ def _alive(pid: int) -> bool:
         return False
 
 
-def _account() -> Account | None:
+def own_account() -> Account | None:
     """The account Postgres runs as: our own, or for root (whom it refuses) another."""
     if os.geteuid() != 0:
         return None

@@ -33,6 +33,7 @@ from app.db.listener import Listener
 from app.db.notifier import Notifier
 from app.db.sealing import Sealer
 from app.embedded import Cluster
+from tests.support import pooler
 from tests.support.cluster import ANY, DURABLE, make_cluster, new_home
 from tests.support.feed import RecordingFeed
 
@@ -131,17 +132,28 @@ class Databases:
 
     def drop(self, name: str) -> None:
         """Drops a database, whoever is still connected."""
-        self._admin("drop database if exists {} with (force)", name)
+        way = pooler.pooled(self.url(name))
+        try:
+            if way != self.url(name):
+                pooler.assert_nothing_leaked(way)
+        finally:
+            self._admin("drop database if exists {} with (force)", name)
 
     def _admin(self, statement: str, *names: str) -> None:
         with psycopg.connect(self.url("postgres"), autocommit=True) as conn:
             conn.execute(sql.SQL(statement).format(*map(sql.Identifier, names)))
 
 
+def pool_on(url: str, *, size: int = POOL_SIZE) -> ConnectionPool[Connection]:
+    """A pool on a database, through the pooler when the run has one, as a server does it."""
+    way = pooler.pooled(url)
+    return open_pool(way, size=size, prepare=way == url)
+
+
 @contextmanager
 def opened(url: str, *, size: int = POOL_SIZE) -> Iterator[Database]:
     """A `Database` on `url` whose feed only remembers, closed at the end."""
-    pool = open_pool(url, size=size, prepare=True)
+    pool = pool_on(url, size=size)
     try:
         yield database_over(pool)
     finally:
@@ -160,11 +172,12 @@ def database_over(
 def worker_database(fast_cluster: Databases, worker_id: str) -> Iterator[WorkerDatabase]:
     """This worker's clone and the pool on it, for the whole session."""
     url = fast_cluster.create(f"worker_{worker_id}")
-    pool = open_pool(url, size=POOL_SIZE, prepare=True)
+    pool = pool_on(url)
     try:
         yield WorkerDatabase(url, pool)
     finally:
         pool.close()
+        fast_cluster.drop(f"worker_{worker_id}")
 
 
 class WorkerDatabase:

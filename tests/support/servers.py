@@ -18,6 +18,7 @@ import pytest
 import urllib3
 
 from app.db.database import Database
+from tests.support import pooler
 from tests.support.clock import Clock
 from tests.support.make import Make
 from tests.support.pg import SEALING_KEY, Fresh
@@ -42,7 +43,7 @@ class Server:
             "PATH": os.environ.get("PATH", os.defpath),
             "HOME": str(folder),
             "TMPDIR": str(folder),  # what a killed server leaves goes with the test's folder
-            "SWITCHBOARD_DATABASE_URL": database_url,
+            **ways(database_url),
             "SWITCHBOARD_ADDR": f"127.0.0.1:{self.port}",
             "SWITCHBOARD_DATA_DIR": str(folder / "data"),
             "SWITCHBOARD_SECRET_ENCRYPTION_KEY": SEALING_KEY.hex(),
@@ -196,6 +197,14 @@ def durable_fleet(durable_database: Fresh, tmp_path: Path) -> Iterator[Fleet]:
     made = Fleet(durable_database, tmp_path)
     yield made
     made.close()
+
+
+def ways(database_url: str) -> Mapping[str, str]:
+    """The settings that name a database: in a run behind a pooler, both ways to it."""
+    way = pooler.pooled(database_url)
+    named = {"SWITCHBOARD_DATABASE_URL": way}
+    return named if way == database_url else named | {
+        "SWITCHBOARD_DATABASE_DIRECT_URL": database_url}
 
 
 def free_port() -> int:
