@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 pytest_plugins = [
-    "tests.support.pooler",
     "tests.support.pg",
     "tests.support.clock",
     "tests.support.make",

@@ -136,7 +136,7 @@ def test_two_leaders_behind_a_pooler_both_lead_and_hold_no_lock(way: str) -> Non
 
 def test_a_pool_that_meets_a_pooler_prepares_nothing(way: str) -> None:
     pool = open_pool(way, size=4, prepare=True)
-    for _ in range(10):
+    for _ in range(40):  # each of its connections more often than psycopg waits for
         with pool.connection() as conn:
             conn.execute("select 1 where %s = 1", [1])
             assert is_pooled(conn)

@@ -16,7 +16,6 @@ from pathlib import Path
 from urllib.parse import quote, unquote, urlsplit
 
 import psycopg
-import pytest
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from app.children import Account, spawn
@@ -139,16 +138,6 @@ def assert_nothing_leaked(url: str) -> None:
             seen[int(row[0])] = [str(what) for (what,) in conn.execute(_LEFT)]
         assert len(seen) == POOL_SIZE
         assert not any(seen.values()), seen
-
-
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Takes out what is about a direct way by nature; its marker says why."""
-    if not is_asked():
-        return
-    apart = [item for item in items if item.get_closest_marker("direct")]
-    if apart:
-        config.hook.pytest_deselected(items=apart)
-        items[:] = [item for item in items if not item.get_closest_marker("direct")]
 
 
 def _listens(process: subprocess.Popen[bytes], folder: Path) -> bool:
