@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
 import sys
 
 import click
@@ -28,6 +27,7 @@ from app.cli import (
 )  # fmt: skip
 from app.cli.frame import Branch
 from app.cli.host import Host
+from app.cli.outfile import stop_writing
 
 __all__ = ["Host", "run"]
 
@@ -81,11 +81,6 @@ def run(argv: list[str], host: Host) -> int:
         click.echo("Interrupted.", err=True)
         return 1
     except BrokenPipeError:
-        _stop_writing()
+        stop_writing()
         return 1
     return code if isinstance(code, int) else 0
-
-
-def _stop_writing() -> None:
-    """Whoever read our output is gone: send the rest nowhere, so that exiting stays quiet."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

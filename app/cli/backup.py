@@ -6,7 +6,6 @@ import contextlib
 import os
 import sys
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import IO
 
 import click
@@ -14,6 +13,7 @@ import click
 from app.cli.frame import Branch, pass_host
 from app.cli.host import Ground, Host
 from app.cli.jsontext import reindent
+from app.cli.outfile import STDIO, is_stdout, written
 from app.cli.output import Failure, note, show_value, to_json, wants_json
 from app.db import dumping, loading
 from app.db.dumpfile import DumpRefused
@@ -21,8 +21,6 @@ from app.db.migrate import Connection
 from app.db.sealing import Sealer
 from app.domain.values import Json
 from app.reads import keys
-
-_STDIO = "-"
 
 
 @click.group(cls=Branch)
@@ -38,10 +36,11 @@ def dump(host: Host, file: str) -> None:
 
     The key that opens stored secrets is not in it: keep that too, in another place.
     """
-    if file == _STDIO and sys.stdout.isatty():
+    is_piped = is_stdout(_named(file))
+    if is_piped and sys.stdout.isatty():
         raise click.UsageError("A dump is not for a terminal: name a file, or pipe it.")
     with _in_words(), host.ground() as ground:
-        with _written(file) as out:
+        with written(file) as out:
             done = dumping.dump(ground.direct, out, release=host.version)
         place = ground.key_place
     told: dict[str, Json] = {
@@ -51,10 +50,12 @@ def dump(host: Host, file: str) -> None:
     says = (
         f"Dumped {told['rows']} rows of {told['tables']} tables, at migration {done.migration}."
     )
-    if file == _STDIO:  # standard output is the dump itself
-        note(reindent(to_json(told)) if wants_json() else says)
-    else:
+    if not is_piped:
         show_value(told, [says])
+    elif wants_json():  # standard output is the dump itself
+        click.echo(reindent(to_json(told)), err=True)
+    else:
+        note(says)
     if not wants_json():
         note(f"The key that opens its secrets is not in it. Keep it too, apart from it: {place}")
 
@@ -73,7 +74,7 @@ def load(host: Host, file: str) -> None:
     Nothing is changed when the dump is damaged, cut off or newer than this release, when the
     database holds rows, or when the key does not open the secrets of the dump.
     """
-    with _in_words(), host.ground() as ground, _read(file) as source:
+    with _in_words(), host.ground() as ground, _read(_named(file)) as source:
         done = loading.load_dump(
             ground.direct, source, require_key=lambda conn: _require_key(conn, ground)
         )
@@ -82,6 +83,12 @@ def load(host: Host, file: str) -> None:
         "migrated": [*done.migrated], "key": ground.key_place,
     }  # fmt: skip
     show_value(told, _loaded(told, done.migrated))
+
+
+def _named(file: str) -> str:
+    if not file:
+        raise click.UsageError("FILE is empty: name a file, or -.")
+    return file
 
 
 def _loaded(told: Mapping[str, Json], migrated: list[str]) -> Iterator[str]:
@@ -111,35 +118,8 @@ def _in_words() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _written(file: str) -> Iterator[IO[bytes]]:
-    """Standard output, or a file that only we may read and that is there whole or not at all."""
-    path = Path(file)
-    if file == _STDIO:
-        yield sys.stdout.buffer
-        return
-    half = path if _is_special(path) else path.with_name(f"{path.name}.part")
-    try:
-        descriptor = os.open(half, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    except OSError as refused:
-        raise Failure(f"{file} cannot be written: {refused.strerror}.") from refused
-    try:
-        with os.fdopen(descriptor, "wb") as out:
-            yield out
-            out.flush()
-            if half != path:
-                os.fsync(out.fileno())
-                half.rename(path)
-    except BaseException as wrong:
-        if half != path:
-            half.unlink(missing_ok=True)
-        if isinstance(wrong, OSError):
-            raise Failure(f"{file} cannot be written: {wrong.strerror}.") from wrong
-        raise
-
-
-@contextlib.contextmanager
 def _read(file: str) -> Iterator[IO[bytes]]:
-    if file == _STDIO:
+    if file == STDIO:
         yield sys.stdin.buffer
         return
     try:
@@ -148,8 +128,3 @@ def _read(file: str) -> Iterator[IO[bytes]]:
         raise Failure(f"{file} cannot be read: {refused.strerror}.") from refused
     with os.fdopen(descriptor, "rb") as source:
         yield source
-
-
-def _is_special(path: Path) -> bool:
-    """A pipe or a device: written as it is, for nothing may be renamed over it."""
-    return path.exists() and not path.is_file()

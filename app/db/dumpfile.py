@@ -142,7 +142,7 @@ class DumpReader:
     def _json(self) -> dict[str, Json]:
         try:
             found = json.loads(self._read(_LONGEST_LINE))
-        except ValueError as wrong:
+        except (ValueError, RecursionError) as wrong:
             raise DumpRefused(f"{_DAMAGED}: a line of it cannot be read.") from wrong
         if not isinstance(found, dict):
             raise DumpRefused(f"{_DAMAGED}: a line of it cannot be read.")

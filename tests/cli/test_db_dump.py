@@ -18,6 +18,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from app.cli import outfile
 from app.db import dumping, loading, migrate
 from app.db.database import Database
 from app.db.dumpfile import DumpRefused
@@ -253,6 +254,12 @@ def in_a_newer_format(path: Path, text: bytes) -> None:
     resealed(path, text.replace(b"switchboard dump 1\n", b"switchboard dump 2\n"))
 
 
+def nested_without_end(path: Path, text: bytes) -> None:
+    """A head in which lists never stop."""
+    first, _, rest = text.split(b"\n", 2)
+    resealed(path, b"\n".join([first, b"[" * 200_000, rest]))
+
+
 def something_else(path: Path, text: bytes) -> None:
     path.write_bytes(b"PGDMP\x01")
 
@@ -279,6 +286,7 @@ def nothing(path: Path, text: bytes) -> None:
     (of_a_newer_release, "does not know migration 9999_later"),
     (of_another_history, "another migration 0001_clock_and_people"),
     (in_a_newer_format, "format 2"),
+    (nested_without_end, "a line of it cannot be read"),
     (something_else, "no dump of Switchboard"),
     (something_else_packed, "no dump of Switchboard"),
     (nothing, "no dump of Switchboard"),
@@ -401,6 +409,91 @@ def test_a_place_that_cannot_be_written_or_read_is_a_sentence(
     assert "cannot be written: No such file or directory" in dump.err
     assert "cannot be read: No such file or directory" in load.err
     assert [*tmp_path.glob("none*")] == []  # a dump that failed leaves no file
+
+
+def test_nobody_can_foresee_or_redirect_the_file_a_dump_is_written_to(
+    command: Dump, db_url: str, tmp_path: Path
+) -> None:
+    theirs = tmp_path / "theirs"
+    theirs.write_text("before")
+    (tmp_path / "mine.part").symlink_to(theirs)  # the name it had
+    seen: list[tuple[str, int]] = []
+
+    with outfile.written(str(tmp_path / "mine")) as out:
+        out.write(b"x")
+        seen += [(one.name, one.stat().st_mode & 0o777) for one in tmp_path.glob(".switch*")]
+    with pytest.raises(ZeroDivisionError), outfile.written(str(tmp_path / "none")):
+        _ = 1 / 0
+    ran = command(db_url, "dump", str(tmp_path / "mine"))
+
+    assert ran.code == 0, ran.err
+    assert [mode for _, mode in seen] == [0o600]
+    assert theirs.read_text() == "before"
+    assert {one.name for one in tmp_path.iterdir()} == {"theirs", "mine", "mine.part"}
+
+
+def test_a_symbolic_link_stays_one_and_the_file_behind_it_is_replaced(tmp_path: Path) -> None:
+    (tmp_path / "there").mkdir()
+    link, file = tmp_path / "link", tmp_path / "there" / "file"
+    link.symlink_to("there/file")
+
+    for words in (b"first", b"second"):
+        with outfile.written(str(link)) as out:
+            out.write(words)
+        assert (link.is_symlink(), file.read_bytes()) == (True, words)
+
+
+def test_what_is_no_file_is_written_as_a_stream(tmp_path: Path) -> None:
+    ours, theirs = os.pipe()
+    kept = (tmp_path / "kept").open("ab")
+    kept.write(b"before ")
+    kept.flush()
+    link = tmp_path / "link"
+    link.symlink_to(f"/dev/fd/{kept.fileno()}")
+
+    for place in (f"/dev/fd/{theirs}", f"/proc/self/fd/{theirs}", str(link)):
+        with outfile.written(place) as out:
+            out.write(b"word ")
+    os.close(theirs)
+    kept.close()
+
+    assert os.read(ours, 100) == b"word word "
+    os.close(ours)
+    assert (tmp_path / "kept").read_bytes() == b"before word "
+    assert link.is_symlink()
+
+
+def test_standard_output_under_any_name_is_the_dump_alone_and_a_full_one_is_a_sentence(
+    db_url: str, tmp_path: Path
+) -> None:
+    environment = {**os.environ, "SWITCHBOARD_DATABASE_URL": db_url,
+                   "SWITCHBOARD_SECRET_ENCRYPTION_KEY": SEALING_KEY.hex()}  # fmt: skip
+
+    def app(out: str, *words: str) -> tuple[int, str]:
+        with open(out, "wb") as stream:
+            done = subprocess.run(
+                [sys.executable, "-m", "app", "db", "dump", *words], cwd=ROOT, env=environment,
+                stdout=stream, stderr=subprocess.PIPE, check=False, text=True)
+        return done.returncode, done.stderr
+
+    to_file = app(str(tmp_path / "file"), "/dev/stdout")
+    in_json = app(str(tmp_path / "json"), "-", "--json")
+    full, full_json = app("/dev/full", "-"), app("/dev/full", "-", "--json")
+
+    assert (to_file[0], in_json[0]) == (0, 0), to_file[1] + in_json[1]
+    assert text_of(tmp_path / "file").startswith(b"switchboard dump 1\n")
+    assert to_file[1].startswith("Dumped ")
+    assert json.loads(in_json[1])["file"] == "-"
+    sentence = "Standard output cannot be written: No space left on device."
+    assert full == (1, f"Error: {sentence}\n")
+    assert (full_json[0], json.loads(full_json[1])) == (1, {"error": sentence})
+
+
+def test_an_empty_name_is_wrong_usage(command: Dump, db_url: str) -> None:
+    for verb in ("dump", "load"):
+        ran = command(db_url, verb, "")
+        assert (ran.code, ran.out) == (2, "")
+        assert "FILE is empty" in ran.err
 
 
 def test_the_embedded_database_goes_through_a_pipe_and_into_a_new_folder() -> None:
