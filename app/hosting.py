@@ -11,6 +11,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from app import listening, parts, sharing
+from app.binaries import EmbeddedError
 from app.cli.host import Ground
 from app.db import migrate
 from app.db.database import Database
@@ -73,40 +74,116 @@ def open_database(settings: Settings) -> Iterator[Database]:
 
 @contextlib.contextmanager
 def ground(settings: Settings) -> Iterator[Ground]:
-    """The database as it stands, for commands that judge it, copy it or fill it.
+    """The database as it stands, for commands that judge it or copy it. Makes no data folder.
+
+    When the embedded one is not there or does not start, the ground says so in `away`. An external
+    one may be out of reach.
+    """
+    with contextlib.ExitStack() as stack:
+        if settings.database_url is not None:
+            found = settings
+        elif _is_missing(settings.data_dir / "pg"):
+            yield _no_ground(settings, *_no_folder(settings.data_dir))
+            return
+        else:
+            try:
+                found = stack.enter_context(backing(settings)).settings
+            except EmbeddedError as wrong:
+                yield _no_ground(settings, *_no_start(settings.data_dir, wrong))
+                return
+        yield _ground(settings, found)
+
+
+@contextlib.contextmanager
+def new_ground(settings: Settings) -> Iterator[Ground]:
+    """The database as it stands, for a command that fills it; an embedded one is made if absent.
 
     Raises EmbeddedError when the embedded one does not start; an external one may be away.
     """
-    with contextlib.ExitStack() as stack:
-        found, home = settings, None
-        if settings.database_url is None:
-            found, home = stack.enter_context(backing(settings)).settings, settings.data_dir
-        urls = parts.urls_of(found)
-        is_kept = home is not None and settings.secret_key is None
-        yield Ground(
-            pooled=urls.pooled,
-            direct=urls.direct,
-            names_direct=not urls.prepares,
-            key=found.secret_key,
-            key_place=f"{home}/secret.key" if is_kept else KEY_NAME,
-            site=_site(settings, home),
-            wake_ups_arrive=lambda: listening.wake_ups_arrive(urls.direct),
-        )
+    if settings.database_url is not None:
+        yield _ground(settings, settings)
+        return
+    with backing(settings) as found:
+        yield _ground(settings, found.settings)
 
 
-def _site(settings: Settings, home: Path | None) -> Site:
+def _ground(settings: Settings, found: Settings) -> Ground:
+    urls = parts.urls_of(found)
+    return Ground(
+        pooled=urls.pooled,
+        direct=urls.direct,
+        names_direct=not urls.prepares,
+        key=found.secret_key,
+        key_place=_key_place(settings),
+        site=_site(settings),
+        wake_ups_arrive=lambda: listening.wake_ups_arrive(urls.direct),
+    )
+
+
+def _no_ground(settings: Settings, away: str, away_do: str) -> Ground:
+    return Ground(
+        pooled="",
+        direct="",
+        names_direct=False,
+        key=settings.secret_key,
+        key_place=_key_place(settings),
+        site=_site(settings),
+        wake_ups_arrive=lambda: False,
+        away=away,
+        away_do=away_do,
+    )
+
+
+def _key_place(settings: Settings) -> str:
+    is_kept = settings.database_url is None and settings.secret_key is None
+    return f"{settings.data_dir}/secret.key" if is_kept else KEY_NAME
+
+
+def _no_folder(home: Path) -> tuple[str, str]:
+    return (f"there is no database in the data folder {home}",
+            "Set SWITCHBOARD_DATA_DIR or SWITCHBOARD_DATABASE_URL as the server has it, or start"
+            " the server, which makes one.")  # fmt: skip
+
+
+def _no_start(home: Path, wrong: EmbeddedError) -> tuple[str, str]:
+    return (" ".join(str(wrong).split()),
+            f"Mend what is named here, and in {home}/postgres.log; then try again.")  # fmt: skip
+
+
+def _is_missing(path: Path) -> bool:
+    """Whether nothing is there; a place we may not look into may hold something."""
+    try:
+        path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except OSError:
+        return False
+    return False
+
+
+def _room_at(home: Path | None) -> int | None:
+    """Free bytes on the disk of `home`, None when there is no such folder to ask."""
+    try:
+        return None if home is None else shutil.disk_usage(home).free
+    except OSError:
+        return None
+
+
+def _site(settings: Settings) -> Site:
+    home = settings.data_dir if settings.database_url is None else None
     per_process = parts.OWN_CONNECTIONS
     web, jobs = parts.worker_count(), 1
     direct = (web + jobs) * per_process + 1  # and the leader's lock
     return Site(
         base_url=settings.base_url,
+        port=settings.port,
         is_loopback=settings.is_loopback,
         has_trusted_proxies=bool(settings.trusted_proxies),
         dev_login=settings.dev_login,
         metrics_token=settings.metrics_token,
         connections=web * parts.POOL_SIZE + jobs * parts.JOBS_POOL_SIZE + direct,
         direct_connections=direct,
-        free_bytes=None if home is None else shutil.disk_usage(home).free,
+        free_bytes=_room_at(home),
         home=str(home or ""),
         zone_version=version("tzdata"),
     )

@@ -56,8 +56,11 @@ def own_url(host: str, port: int) -> str:
 
 def base_url(text: str) -> str:
     """An http or https URL of a host without a path, and without the last slash."""
-    if not _BASE.fullmatch(text.rstrip("/")):
+    found = _BASE.fullmatch(text.rstrip("/"))
+    if not found:
         raise ValueError("must be an http or https URL without a path: https://board.example.org.")
+    if found[2] and not 1 <= int(found[2][1:]) <= 65535:
+        raise ValueError("must have a port from 1 to 65535.")
     return text.rstrip("/")
 
 

@@ -71,6 +71,7 @@ def _host(settings: Settings) -> Host:
         migrate=lambda: _migrate(settings),
         open_database=lambda: hosting.open_database(settings),
         ground=lambda: hosting.ground(settings),
+        new_ground=lambda: hosting.new_ground(settings),
         spawn=_spawn,
     )
 

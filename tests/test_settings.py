@@ -88,6 +88,8 @@ def test_a_variable_sets_its_field(name: str, text: str, field: str, expected: o
         ("ADDR", "::1:8080"),
         ("ADDR", "[nowhere]:80"),
         ("BASE_URL", "board.example.org"),
+        ("BASE_URL", "http://127.0.0.1:65536"),
+        ("BASE_URL", "http://127.0.0.1:0"),
         ("BASE_URL", "ftp://board.example.org"),
         ("BASE_URL", "https://board.example.org/path"),
         ("BASE_URL", "https://user:word@board.example.org"),

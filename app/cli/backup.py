@@ -40,6 +40,8 @@ def dump(host: Host, file: str) -> None:
     if is_piped and sys.stdout.isatty():
         raise click.UsageError("A dump is not for a terminal: name a file, or pipe it.")
     with _in_words(), host.ground() as ground:
+        if ground.away:
+            raise Failure(f"Nothing to dump: {ground.away}. {ground.away_do}")
         with written(file) as out:
             done = dumping.dump(ground.direct, out, release=host.version)
         place = ground.key_place
@@ -74,7 +76,7 @@ def load(host: Host, file: str) -> None:
     Nothing is changed when the dump is damaged, cut off or newer than this release, when the
     database holds rows, or when the key does not open the secrets of the dump.
     """
-    with _in_words(), host.ground() as ground, _read(_named(file)) as source:
+    with _in_words(), host.new_ground() as ground, _read(_named(file)) as source:
         done = loading.load_dump(
             ground.direct, source, require_key=lambda conn: _require_key(conn, ground)
         )

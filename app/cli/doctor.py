@@ -44,6 +44,8 @@ def _patient(ground: Ground) -> Patient:
         key_place=ground.key_place,
         host_now=lambda: datetime.now(UTC),
         wake_ups_arrive=ground.wake_ups_arrive,
+        away=ground.away,
+        away_do=ground.away_do,
     )
 
 

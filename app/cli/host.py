@@ -19,7 +19,8 @@ class Ground:
     `pooled` and `direct` are the two ways to it; they are the same text unless `names_direct`.
     `key` is what stored secrets are sealed with, None when it is not set; `key_place` is where it
     comes from. `site` is what the settings and the host say. `wake_ups_arrive` says whether a
-    NOTIFY reaches a LISTEN on the direct way.
+    NOTIFY reaches a LISTEN on the direct way. `away` says why the embedded database is not there,
+    and `away_do` what to do about it; both URLs are empty then.
     """
 
     pooled: str
@@ -29,6 +30,8 @@ class Ground:
     key_place: str
     site: Site
     wake_ups_arrive: Callable[[], bool]
+    away: str = ""
+    away_do: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +45,8 @@ class Host:
     until it is told to stop and answers an exit code. `migrate` answers the names of the migrations
     it applied. `open_database` gives host commands a database that is migrated, and closes it: with
     the embedded Postgres it joins a running server's cluster or starts one for the moment.
-    `is_embedded` says whether that is the database. `ground` gives them the same one untouched.
+    `is_embedded` says whether that is the database. `ground` gives them the same one untouched,
+    and makes no data folder; `new_ground` makes one where there is none.
     `local_url` is where a server of these settings listens, seen from this machine. `spawn`
     runs another `switchboard WORDS` with these variables changed, its output and errors piped
     together; it does not outlive this process.
@@ -62,4 +66,5 @@ class Host:
     migrate: Callable[[], list[str]]
     open_database: Callable[[], AbstractContextManager[Database]]
     ground: Callable[[], AbstractContextManager[Ground]]
+    new_ground: Callable[[], AbstractContextManager[Ground]]
     spawn: Callable[[Sequence[str], Mapping[str, str]], subprocess.Popen[bytes]]

@@ -21,12 +21,15 @@ class Check:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Site:
-    """What the settings and the host say. `connections` is how many one server opens at most, of
-    them `direct_connections` past a pooler. `free_bytes` is room on the disk of the embedded
-    cluster, None with an external one. `zone_version` is that of the bundled zone database.
+    """What the settings and the host say. `port` is where the server listens.
+
+    `connections` is how many one server opens at most, of them `direct_connections` past a pooler.
+    `free_bytes` is room on the disk of the embedded cluster, None with an external one or without
+    a folder. `zone_version` is that of the bundled zone database.
     """
 
     base_url: str
+    port: int
     is_loopback: bool
     has_trusted_proxies: bool
     dev_login: bool

@@ -28,6 +28,9 @@ def base_url(site: Site) -> Check:
     if not site.is_loopback:
         return warn("base url", f"{site.base_url}, but the server listens beyond this machine",
                      "Set SWITCHBOARD_BASE_URL to the address that people see.")
+    if (url.port or 80) != site.port and not site.has_trusted_proxies:
+        return warn("base url", f"{site.base_url}, but the server listens on port {site.port}",
+                     f"Set SWITCHBOARD_BASE_URL to port {site.port}, unless a proxy passes it on.")
     return ok("base url", f"{site.base_url}; this machine only, the cookie is not Secure")
 
 

@@ -14,7 +14,7 @@ from app.db.direct import dial
 from app.db.sealing import Sealer
 from app.db.statements import load
 from app.domain import checkup_database, checkup_site
-from app.domain.checks import Check, Server, Site, Way
+from app.domain.checks import Check, Server, Site, Way, fail
 from app.reads import keys
 
 SQL = load("checkup")
@@ -28,7 +28,10 @@ _SETTINGS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Patient:
-    """The two URLs of the database, its key and the key's place, and two facts of the host."""
+    """The two URLs of the database, its key and the key's place, and two facts of the host.
+
+    `away` says why there is no database to look at, and `away_do` what to do; else they are empty.
+    """
 
     pooled: str
     direct: str
@@ -37,6 +40,8 @@ class Patient:
     key_place: str
     host_now: Callable[[], datetime]
     wake_ups_arrive: Callable[[], bool]
+    away: str = ""
+    away_do: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,13 +69,16 @@ class _Identity:
 def examine(patient: Patient, site: Site) -> list[Check]:
     """Every check there is, in order; those that need a database only when it can be reached."""
     found = [*_database(patient, site), checkup_site.base_url(site)]
-    if patient.key is None:
+    if patient.key is None and not patient.away:  # without a data folder there is no key either
         found.append(checkup_site.no_key(patient.key_place))
     disk = checkup_site.disk(site)
     return [*found, checkup_site.metrics_token(site.metrics_token), *([disk] if disk else [])]
 
 
 def _database(patient: Patient, site: Site) -> Iterator[Check]:
+    if patient.away:
+        yield fail("database", patient.away, patient.away_do)
+        return
     name = "the direct URL" if patient.names_direct else "the database URL"
     try:
         with dial(patient.direct)() as conn:

@@ -33,7 +33,8 @@ Cli = Callable[..., Ran]
 
 
 SITE = Site(
-    base_url="https://sb.example", is_loopback=True, has_trusted_proxies=True, dev_login=False,
+    base_url="https://sb.example", port=8080, is_loopback=True, has_trusted_proxies=True,
+    dev_login=False,
     metrics_token="0123456789abcdef0123456789abcdef", connections=31, direct_connections=7,
     free_bytes=5 << 30, home="DATA", zone_version="2026.6",
 )
@@ -75,6 +76,7 @@ def host(tmp_path: Path, fake: FakeServer) -> Host:
         migrate=_never,
         open_database=_never,
         ground=_never,
+        new_ground=_never,
         spawn=_never,
     )
 

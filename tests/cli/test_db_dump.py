@@ -51,7 +51,8 @@ def command(cli: Cli) -> Dump:
     """Run `db ...` on the database at `url`."""
 
     def ran(url: str, *words: str, key: bytes | None = SEALING_KEY) -> Ran:
-        return cli("db", *words, ground=lambda: nullcontext(ground_at(url, key=key)))
+        ground = nullcontext(ground_at(url, key=key))
+        return cli("db", *words, ground=lambda: ground, new_ground=lambda: ground)
 
     return ran
 

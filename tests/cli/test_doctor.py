@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
+from pathlib import Path
 
 import psycopg
 import pytest
@@ -119,6 +120,8 @@ def test_a_cluster_that_a_crash_destroys_is_found(doctor: Doctor, db_url: str) -
     ({"base_url": "http://board.example.org"}, "base url", "fail", "in clear Put TLS in front"),
     ({"has_trusted_proxies": False}, "base url", "warn", "SWITCHBOARD_TRUSTED_PROXIES"),
     ({"base_url": "http://127.0.0.1:8080", "is_loopback": False}, "base url", "warn", "beyond"),
+    ({"base_url": "http://localhost:9999", "has_trusted_proxies": False}, "base url", "warn",
+     "listens on port 8080 Set SWITCHBOARD_BASE_URL to port 8080, unless a proxy passes it on."),
     ({"dev_login": True, "is_loopback": False}, "base url", "fail", "SWITCHBOARD_DEV_LOGIN"),
     ({"metrics_token": None}, "metrics token", "warn", "not set in this shell: a server"),
     ({"metrics_token": "ab" * 20}, "metrics token", "warn", "easily guessed"),
@@ -206,3 +209,46 @@ def test_the_roof_hands_down_what_the_settings_say(doctor: Doctor, db_url: str) 
     assert ground.site.zone_version[:2] == "20"
     assert {"base url", "encryption key", "metrics token"} <= set(told)
     assert told["encryption key"][1].startswith("SWITCHBOARD_SECRET_ENCRYPTION_KEY is not set")
+
+
+def test_without_a_data_folder_nothing_is_made_and_its_name_is_told(
+    cli: Cli, tmp_path: Path
+) -> None:
+    home = tmp_path / "typo" / "data"
+    ground = embedded(home)
+
+    told, dump = cli("doctor", "--json", ground=ground), cli("db", "dump", "-", ground=ground)
+
+    assert (told.code, dump.code) == (1, 1)
+    assert str(home) in found(told)["database"][1]
+    assert "SWITCHBOARD_DATA_DIR" in found(told)["database"][1]
+    assert f"Nothing to dump: there is no database in the data folder {home}." in dump.err
+    assert not home.parent.exists()
+
+
+def test_when_the_embedded_postgres_does_not_start_the_other_checks_are_still_made(
+    cli: Cli, tmp_path: Path
+) -> None:
+    (tmp_path / "pg").mkdir()
+    (tmp_path / "secret.key").write_text("00" * 32)
+    ground = embedded(tmp_path, SWITCHBOARD_PG_BIN=str(tmp_path / "nowhere"))
+
+    told, table, dump = (cli(*words, ground=ground) for words in (
+        ("doctor", "--json"), ("doctor",), ("db", "dump", str(tmp_path / "dump"))))  # fmt: skip
+
+    assert (told.code, table.code, dump.code) == (1, 1, 1)
+    assert [one["name"] for one in json.loads(told.out)["checks"]] == [
+        "database", "base url", "metrics token", "disk"]
+    verdict, says = found(told)["database"]
+    assert verdict == "fail"
+    assert "nowhere" in says
+    assert "postgres.log" in says
+    assert "fail  database" in table.out
+    assert dump.err.startswith("Error: Nothing to dump: ")
+    assert not (tmp_path / "dump").exists()
+
+
+def embedded(home: Path, **changed: str) -> Callable[[], AbstractContextManager[Ground]]:
+    """The ground of an embedded database in `home`."""
+    named = {"SWITCHBOARD_DATA_DIR": str(home), "HOME": "/", **changed}
+    return lambda: hosting.ground(Settings.from_environment(named))
