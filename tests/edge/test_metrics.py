@@ -102,7 +102,17 @@ def test_every_other_credential_gets_401_and_no_name(
         assert answer.json == {"error": "A valid credential is required.",
                                "code": "unauthenticated"}
     assert client.get(f"/metrics?token={METRICS_TOKEN}").status_code == 401
-    assert client.post("/metrics").status_code == 405
+    assert client.post("/metrics").status_code == 401
+
+
+def test_a_wrong_method_is_told_only_to_whoever_has_the_token(client: FlaskClient) -> None:
+    words = {"Authorization": f"Bearer {METRICS_TOKEN}"}
+    for method in ("POST", "PUT", "DELETE", "OPTIONS", "PROPFIND"):
+        refused, told = (client.open("/metrics", method=method, headers=headers)
+                         for headers in ({}, words))  # fmt: skip
+        assert (refused.status_code, told.status_code) == (401, 405), method
+        assert refused.headers["WWW-Authenticate"] == 'Bearer realm="switchboard-metrics"'
+        assert "Allow" not in refused.headers
 
 
 def test_the_scheme_may_be_spelled_in_any_case(client: FlaskClient) -> None:
