@@ -35,6 +35,15 @@ MUTANTS = [
      "unless switchboard_todo_leases_expired_total"),
     ("[10m])) > 0\n        for: 5m\n        labels:\n          severity: warning",
      "[10m])) >= 0\n        for: 5m\n        labels:\n          severity: warning"),
+    # Without these a series that comes back after a gap counts as moved.
+    ("claimed_total >= last_over_time(", "claimed_total < -1 * last_over_time("),
+    (">= last_over_time(switchboard_admission_ref",
+     "< -1 * last_over_time(switchboard_admission_ref"),
+    (">= last_over_time(switchboard_todo_leases", "< -1 * last_over_time(switchboard_todo_leases"),
+    (">= last_over_time(switchboard_notify", "< -1 * last_over_time(switchboard_notify"),
+    # And without these one that began anew does not.
+    (">= last_over_time(switchboard_notify", ">= 0 * last_over_time(switchboard_notify"),
+    (">= last_over_time(switchboard_todo_leases", ">= 0 * last_over_time(switchboard_todo_leases"),
     ("hooks_disabled_total offset 1h", "hooks_disabled_total"),
     ('{reason="consecutive_failures"}\n', "\n"),
 ]  # fmt: skip
