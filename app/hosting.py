@@ -146,7 +146,8 @@ def _no_folder(home: Path) -> tuple[str, str]:
 
 
 def _no_start(home: Path, wrong: EmbeddedError) -> tuple[str, str]:
-    return (" ".join(str(wrong).split()),
+    first, *log = str(wrong).splitlines() or [""]
+    return (" ".join([first, *log[-1:]]).rstrip("."),  # Postgres's very last word says why
             f"Mend what is named here, and in {home}/postgres.log; then try again.")  # fmt: skip
 
 

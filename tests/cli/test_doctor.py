@@ -11,7 +11,8 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from app import hosting
+from app import hosting, sharing
+from app.binaries import EmbeddedError
 from app.cli.host import Ground
 from app.domain import checkup_database
 from app.domain.checks import Way
@@ -246,6 +247,22 @@ def test_when_the_embedded_postgres_does_not_start_the_other_checks_are_still_ma
     assert "fail  database" in table.out
     assert dump.err.startswith("Error: Nothing to dump: ")
     assert not (tmp_path / "dump").exists()
+
+
+def test_of_the_log_of_a_postgres_that_does_not_start_only_the_last_line_is_told(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "pg").mkdir()
+
+    def refuse(*_: object, **__: object) -> None:
+        raise EmbeddedError("Postgres did not start. Its last words:\nLOG: fine\nPANIC: no.")
+
+    monkeypatch.setattr(sharing, "open_embedded", refuse)
+    (tmp_path / "secret.key").write_text("00" * 32)
+
+    says = json.loads(cli("doctor", "--json", ground=embedded(tmp_path)).out)["checks"][0]["says"]
+
+    assert says == "Postgres did not start. Its last words: PANIC: no"
 
 
 def embedded(home: Path, **changed: str) -> Callable[[], AbstractContextManager[Ground]]:
