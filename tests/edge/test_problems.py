@@ -124,7 +124,7 @@ def test_an_unknown_address_of_the_site_is_a_page(client: FlaskClient) -> None:
     response = client.get("/nothing")
 
     assert response.status_code == 404
-    assert "<h1>Page not found</h1>" in response.text
+    assert '<h1 id="heading">Page not found</h1>' in response.text
 
 
 def test_a_path_is_never_redirected(client: FlaskClient) -> None:

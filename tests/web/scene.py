@@ -109,8 +109,9 @@ TABLE: dict[str, Row] = {
     # --- queues and budgets ---
     "GET queues.show_queue": page("/queues/{queue}", member=200),
     "POST queues.pause_queue": form("/queues/{queue}/pause", {"reason": "typed"}, member=404),
+    # Nothing tells how this one came to be paused, so the editor opens with the reason (R68).
     "POST queues.resume_queue": form(
-        "/queues/{paused}/resume", {"reason": "typed", "revision": "1"}, member=404),
+        "/queues/{paused}/resume", {"reason": "typed", "revision": "1"}, member=404, owner=409),
     "GET queues.show_editor": page("/queues/{queue}/budget", member=404),
     "POST queues.save_budget": form("/queues/{queue}/budget", _BUDGET, member=404),
     "GET queues.confirm_clear": page("/queues/{queue}/budget/clear", member=404),

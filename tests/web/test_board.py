@@ -433,7 +433,7 @@ def test_twenty_pending_cards_are_shown_and_the_rest_is_one_link_away(
         f"/todos?queue={investigations}&state=pending")
     assert links["4 dead letters of investigations"] == (
         f"/todos?queue={investigations}&state=failed")
-    assert links["Add todo to investigations"] == f"/queues/{investigations}/todos"
+    assert links["Add todo to investigations"] == f"/queues/{investigations}/todos?from=%2F"
 
 
 def test_queues_of_one_name_are_told_apart_by_their_owner(
