@@ -159,7 +159,6 @@ def test_ten_failures_switch_it_off_and_a_rotation_on_again(
     wait_for(lambda: make.value("select disabled_reason from notify_hooks")
              == "consecutive_failures")
 
-    push(told, make, lane)
     receiver.always("/wake", 204)
     hooks.rotate(told, lane, str(made.id))
     last = push(told, make, lane)
