@@ -11,6 +11,7 @@ from app.db.database import Connection, Database, many
 from app.db.statements import load
 from app.domain.admission import Deferral
 from app.domain.bells import Bell, DigestReason, Kind, digest_bell, todo_bell
+from app.domain.presence import is_in
 from app.domain.values import Json
 from app.reads import admission
 from app.transactions import ringing
@@ -83,7 +84,7 @@ def held(db: Database, endpoint_ids: Sequence[UUID]) -> dict[UUID, bool]:
     with db.reading() as conn:
         found = many(conn, SQL["read_held"], {"held": list(endpoint_ids)}, Recipient)
         at: datetime = db.now(conn)
-    return {each.endpoint_id: each.is_in(at) for each in found}
+    return {each.endpoint_id: is_in(each, at) for each in found}
 
 
 def take(
@@ -97,7 +98,7 @@ def take(
     params = {
         "process": process,
         "held": list(present),
-        "present": [endpoint_id for endpoint_id, is_in in present.items() if is_in],
+        "present": [endpoint_id for endpoint_id, works in present.items() if works],
         "limit": limit,
     }
     with db.reading() as conn:

@@ -81,7 +81,7 @@ class _Hears:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Hook:
+class _Hook(PresenceFacts):
     id: UUID
     url: str
     queues: list[str]
@@ -89,11 +89,6 @@ class _Hook:
     previous_secret: str | None
     ignore_presence: bool
     slug: str
-    shift: str | None
-    presence_override: str | None
-    override_until: datetime | None
-    override_by: str | None
-    override_set_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,7 +131,7 @@ def prepare(db: Database, owing: Owed, message: Message | None) -> Call | NoCall
     with db.reading() as conn:
         hook = one(conn, SQL["read_hook"], {"hook_id": owing.hook_id}, _Hook)
         at = db.now(conn)
-        if hook is None or not (hook.ignore_presence or _is_in(hook, at)):
+        if hook is None or not (hook.ignore_presence or is_in(hook, at)):
             return NoCall.NOT_DUE
         body = _body(conn, hook, owing.notice, at)
         if body is None:
@@ -222,17 +217,6 @@ def _closed(conn: Connection, queue_ids: Sequence[int]) -> set[int]:
     return {
         queue_id for queue_id, status in found.items() if isinstance(status.decision, Deferral)
     }
-
-
-def _is_in(hook: _Hook, at: datetime) -> bool:
-    facts = PresenceFacts(
-        shift=hook.shift,
-        presence_override=hook.presence_override,
-        override_until=hook.override_until,
-        override_by=hook.override_by,
-        override_set_at=hook.override_set_at,
-    )
-    return is_in(facts, at)
 
 
 def _secrets(db: Database, hook: _Hook) -> tuple[str, ...]:

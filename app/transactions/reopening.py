@@ -10,7 +10,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from uuid import UUID
 
 import psycopg
@@ -40,26 +39,10 @@ class Reopened:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Recipient:
+class Recipient(PresenceFacts):
     """An endpoint that drains a queue, with its presence columns."""
 
     endpoint_id: UUID
-    shift: str | None
-    presence_override: str | None
-    override_until: datetime | None
-    override_by: str | None
-    override_set_at: datetime | None
-
-    def is_in(self, at: datetime) -> bool:
-        """Whether a push may reach it."""
-        facts = PresenceFacts(
-            shift=self.shift,
-            presence_override=self.presence_override,
-            override_until=self.override_until,
-            override_by=self.override_by,
-            override_set_at=self.override_set_at,
-        )
-        return is_in(facts, at)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,4 +146,4 @@ def present_recipients(db: Database, conn: Connection, queue_id: int) -> list[UU
     """The endpoints that drain a queue and are in now; a digest covers the others (R29)."""
     found = many(conn, SQL["read_recipients"], {"queue_id": queue_id}, Recipient)
     at = db.now(conn)
-    return [each.endpoint_id for each in found if each.is_in(at)]
+    return [each.endpoint_id for each in found if is_in(each, at)]

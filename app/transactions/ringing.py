@@ -33,17 +33,12 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Waiting:
+class _Waiting(PresenceFacts):
     id: str
     queue_id: int
     has_policy: bool
     is_team: bool
     endpoint_id: UUID | None
-    shift: str | None
-    presence_override: str | None
-    override_until: datetime | None
-    override_by: str | None
-    override_set_at: datetime | None
 
 
 def created(db: Database, todo_ids: Sequence[str]) -> None:
@@ -134,11 +129,4 @@ def _ring(db: Database, told: Sequence[_Waiting], *, clears_silence: bool) -> No
 
 def _is_in(each: _Waiting, at: datetime) -> bool:
     """Whether the one endpoint that drains the queue is there and in."""
-    facts = PresenceFacts(
-        shift=each.shift,
-        presence_override=each.presence_override,
-        override_until=each.override_until,
-        override_by=each.override_by,
-        override_set_at=each.override_set_at,
-    )
-    return each.endpoint_id is not None and is_in(facts, at)
+    return each.endpoint_id is not None and is_in(each, at)
