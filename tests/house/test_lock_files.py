@@ -39,7 +39,7 @@ def test_lock_files_pin_and_name_no_address() -> None:
 @pytest.mark.parametrize("line", [
     "# from https://index.example/simple",
     "--index-url http://localhost/simple",
-    "thing @ file:///tmp/thing.whl",
+    "thing @ file:///elsewhere/thing.whl",
     "thing==1.0",
     "thing>=1.0 --hash=sha256:00",
 ])

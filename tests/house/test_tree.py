@@ -19,7 +19,7 @@ _MAP = re.compile(r"`((?:app|jobs|sql|templates|static|tests|a11y|\.ci)/[\w./-]*
 
 # Written in two halves, so that this file does not name what it forbids.
 MACHINES = tuple(first + second for first, second in (
-    ("/wo", "rk/"), ("/op", "t/py"), ("/tm", "p/sb/"), ("/root/.", "pyenv"), ("pypi", ".org"),
+    ("/wo", "rk/"), ("/op", "t/py"), ("/tm", "p/"), ("/root/.", "pyenv"), ("pypi", ".org"),
     ("pythonhosted", ".org"), ("registry.npm", "js.org"), ("artifact", "ory"),
 ))
 _TEXT = {".py", ".sql", ".html", ".css", ".js", ".md", ".toml", ".lock", ".txt", ".json", ".yml",
