@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import time
 from collections.abc import Iterator
 
@@ -26,7 +27,7 @@ def proxy(db_url: str) -> Iterator[Proxy]:
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     assert listener.PING + direct.ANSWER_SECONDS < 60 - 5, "noticed within a minute"
     monkeypatch.setattr(listener, "PING", 0.2)
-    monkeypatch.setattr(direct, "ANSWER_SECONDS", 0.5)
+    monkeypatch.setattr(direct, "ANSWER_SECONDS", 1.5)
 
 
 @pytest.mark.usefixtures("impatient")
@@ -43,8 +44,9 @@ def test_a_listener_whose_line_stands_still_connects_again_and_tells_everyone(
             conn.execute("notify queue_changed, '{\"ready\":[1]}'")
             wait_for(lambda: frozenset({1}) in [change.ready for change in heard])
             proxy.stand_still()
+            before = sum(change.everything for change in heard)
             conn.execute("notify queue_changed, '{\"ready\":[2]}'")
-            wait_for(lambda: sum(change.everything for change in heard) == 2, 20)
+            wait_for(lambda: sum(change.everything for change in heard) > before, 20)
             conn.execute("notify queue_changed, '{\"ready\":[3]}'")
             wait_for(lambda: frozenset({3}) in [change.ready for change in heard])
     finally:
@@ -63,11 +65,12 @@ def test_a_notice_that_went_nowhere_is_sent_again(proxy: Proxy, db_url: str) -> 
         assert [each.payload for each in conn.notifies(timeout=10, stop_after=1)]
         proxy.stand_still()
         sender.ready(2)
-        found = [each.payload for each in conn.notifies(timeout=15, stop_after=1)]
+        told = next(conn.notifies(timeout=15, stop_after=1)).payload
     sender.stop()
 
-    assert found == ['{"ready":[2]}']
-    assert proxy.connections == 2
+    # A slow machine may not have heard in 0.5 s that the first went out: that one comes twice then.
+    assert 2 in json.loads(told)["ready"]
+    assert proxy.connections >= 2
 
 
 def test_what_is_answered_in_time_is_left_alone(db_url: str) -> None:
