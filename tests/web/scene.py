@@ -35,7 +35,8 @@ class Row:
     `path` holds `{names}` of a scene; with one that belongs to somebody the page is a tenant's.
     `data` is what its owner posts, and `owner` what they are answered. `other` is the answer to
     another signed-in owner, `member` to a plain member of the team whose thing it is (None: the
-    page is not about a thing of a team). `stranger` is the answer to nobody.
+    page is not about a thing of a team), `admin` to an admin of that team (None: as its owner).
+    `stranger` is the answer to nobody.
     """
 
     path: str
@@ -44,6 +45,7 @@ class Row:
     stranger: int = 302
     other: int | None = None
     member: int | None = None
+    admin: int | None = None
 
     @property
     def names(self) -> list[str]:
@@ -210,6 +212,8 @@ class Scene:
     names: Mapping[str, str]
     words: tuple[str, ...]
     member: Human | None = None
+    admin: Human | None = None
+    team: Team | None = None
 
     def path(self, row: Row) -> str:
         """The address of this scene's own thing."""
@@ -230,19 +234,21 @@ def of_human(make: Make, name: str) -> Scene:
 
 
 def of_team(make: Make, slug: str) -> Scene:
-    """A team with one of everything: its owner, and a plain member."""
+    """A team with one of everything: its owner, an admin, and a plain member."""
     team, owner, member = make.team(slug), make.human(f"{slug} boss"), make.human(f"{slug} hand")
+    admin = make.human(f"{slug} chief")
     make.member(team, owner, "owner")
     make.member(team, member)
+    make.member(team, admin, "admin")
     first = make.endpoint(owner, team, queues=("inbox", "rest"), verbs=GRANTABLE,
                           name=f"{slug} lane {next(_numbers)}")  # fmt: skip
     return _scene(make, owner, first, make.team_queue(team, "inbox"),
-                  make.team_queue(team, "rest"), team=team, member=member)  # fmt: skip
+                  make.team_queue(team, "rest"), team=team, member=member, admin=admin)  # fmt: skip
 
 
 def _scene(
     make: Make, human: Human, first: Endpoint, queue: QueueId, paused: QueueId, *,
-    team: Team | None = None, member: Human | None = None,
+    team: Team | None = None, member: Human | None = None, admin: Human | None = None,
 ) -> Scene:  # fmt: skip
     second = make.endpoint(human, team, name=f"{first.agent_name} two")
     third = make.endpoint(human, team, name=f"{first.agent_name} three")
@@ -270,7 +276,8 @@ def _scene(
         **{name: str(made) for name, made in todo.items()},
         **_drafts(make, human, first, str(hook.id), title),
     }  # fmt: skip
-    return Scene(human=human, names=names, words=(title, first.slug, second.slug), member=member)
+    return Scene(human=human, names=names, words=(title, first.slug, second.slug), member=member,
+                 admin=admin, team=team)
 
 
 def _drafts(make: Make, human: Human, first: Endpoint, hook: str, title: str) -> dict[str, str]:
