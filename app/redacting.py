@@ -18,6 +18,7 @@ _IN_TEXT = re.compile(
     r"\b(?:sb[a-z]{1,3}_|whsec_)[\w-]+"
     r"|(?<=/webhooks/w/)[^/?#\s\"']+"
     r"|(?<=/auth/link/)[^/?#\s\"']+"
+    r"|(?<=/invites/)[^/?#\s\"']+"
     r"|(?<=://)[^/@\s]*:[^/@\s]*(?=@)"
     r"|(?<=[Bb]earer )\S+"
     r"|(?<=password=)\S+"

@@ -261,6 +261,7 @@ def test_a_whole_tour_leaves_no_secret_and_no_payload_in_the_log(
     ("token sbk_AbC-d_9 was used", "token «redacted» was used"),
     ("GET /webhooks/w/abc HTTP", "GET /webhooks/w/«redacted» HTTP"),
     ("at /auth/link/abc-d?x=1", "at /auth/link/«redacted»?x=1"),
+    ("at /invites/abc-d?x=1", "at /invites/«redacted»?x=1"),
     ("postgresql://sam:pass@db/x", "postgresql://«redacted»@db/x"),
     ("Authorization: Bearer abc.def", "Authorization: Bearer «redacted»"),
     ("host=db password=hunter2 user=x", "host=db password=«redacted» user=x"),

@@ -13,7 +13,8 @@ CONTENT_SECURITY_POLICY = (
 # Ingest answers senders, not browsers: nothing at all may be loaded (ingest.md, "Limits").
 INGEST_POLICY = "default-src 'none'"
 
-_LINK_PREFIX = "/auth/link/"
+# Below them stands a token that must not be told to another site.
+_LINK_PREFIXES = ("/auth/link/", "/invites/")
 
 
 def add_headers(response: Response) -> Response:
@@ -34,6 +35,6 @@ def add_headers(response: Response) -> Response:
 
 def _referrer_policy() -> str:
     # `no-referrer` would make the browser post the sign-in form with `Origin: null`.
-    if request.path.startswith(_LINK_PREFIX):
+    if request.path.startswith(_LINK_PREFIXES):
         return "same-origin"
     return "strict-origin-when-cross-origin"

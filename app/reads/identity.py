@@ -53,7 +53,8 @@ class SessionFacts:
     """A live browser session; `zone` is the person's IANA zone, None for UTC.
 
     `announce` is `counts_and_status` or `status_only`; `live_paused_at` says since when the
-    session wants no live updates; `has_flash` that its next page has something to say.
+    session wants no live updates; `has_flash` that its next page has something to say;
+    `is_in_team` that the person is in one team at least.
     """
 
     token_hash: str
@@ -63,6 +64,7 @@ class SessionFacts:
     announce: str
     live_paused_at: datetime | None
     has_flash: bool
+    is_in_team: bool
     is_stale: bool
 
 
@@ -108,6 +110,7 @@ class _SessionRow:
     announce: str
     live_paused_at: datetime | None
     has_flash: bool
+    is_in_team: bool
     is_stale: bool
 
 
@@ -157,6 +160,7 @@ def session_by_token(db: Database, token: str) -> SessionFacts | None:
         announce=row.announce,
         live_paused_at=row.live_paused_at,
         has_flash=row.has_flash,
+        is_in_team=row.is_in_team,
         is_stale=row.is_stale,
     )
 

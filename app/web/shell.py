@@ -15,12 +15,14 @@ from app.transactions import flashes
 from app.web import forms, present_live
 from app.web.present_live import LiveControl
 
+_TEAMS = "/teams"
 _VIEWS = (
     ("/", "Board"),
     ("/todos", "Todos"),
     ("/endpoints", "Endpoints"),
     ("/webhooks", "Webhooks"),
     ("/budgets", "Budgets"),
+    (_TEAMS, "Teams"),
     ("/settings", "Settings"),
     ("/help", "Help"),
 )
@@ -71,7 +73,7 @@ def page_facts() -> dict[str, object]:
         "live": None if live is None else _live_control(live),
         "csrf_token": csrf_token(),
         "here": request.path,
-        "views": [_view(href, label, request.path) for href, label in _VIEWS],
+        "views": _views(live),
     }
 
 
@@ -100,6 +102,16 @@ def take_flash() -> str | None:
     if live is None or not live.has_flash or "X-Refresh" in request.headers:
         return None
     return flashes.take(database(), live.token_hash)
+
+
+def _views(live: SessionFacts | None) -> list[View]:
+    """Teams stand among the views once the person is in one (board.md, "Shell")."""
+    is_in_team = live is not None and live.is_in_team
+    return [
+        _view(href, label, request.path)
+        for href, label in _VIEWS
+        if href != _TEAMS or is_in_team
+    ]
 
 
 def _view(href: str, label: str, path: str) -> View:

@@ -51,6 +51,7 @@ select o.human_id, h.display_name, h.email, o.token_hash, o.name, o.client_id, o
 -- It is stale when moving its end now would move it by a minute or more.
 select s.token_hash, s.human_id, h.display_name, h.email, h.zone, h.theme, h.announce,
        s.live_paused_at, s.flash is not null as has_flash,
+       exists (select from team_members m where m.human_id = s.human_id) as is_in_team,
        s.expires_at < least(clock() + interval '12 hours', s.created_at + interval '30 days')
                       - interval '60 seconds' as is_stale
   from sessions s

@@ -12,8 +12,8 @@ POLICY = (
 
 
 @pytest.mark.parametrize("path", [
-    "/", "/login", "/nothing", "/auth/link/unknown", "/api/v1/nothing", "/agent/v0/nothing",
-    "/static/app.css",
+    "/", "/login", "/nothing", "/auth/link/unknown", "/invites/unknown", "/api/v1/nothing",
+    "/agent/v0/nothing", "/static/app.css",
 ])
 def test_the_four_headers_are_on_every_answer(client: FlaskClient, path: str) -> None:
     with client.get(path) as response:
@@ -22,8 +22,9 @@ def test_the_four_headers_are_on_every_answer(client: FlaskClient, path: str) ->
     assert headers["Content-Security-Policy"] == POLICY
     assert headers["X-Frame-Options"] == "DENY"
     assert headers["X-Content-Type-Options"] == "nosniff"
+    is_link = path.startswith(("/auth/link/", "/invites/"))
     assert headers["Referrer-Policy"] == (
-        "same-origin" if path.startswith("/auth/link/") else "strict-origin-when-cross-origin"
+        "same-origin" if is_link else "strict-origin-when-cross-origin"
     )
 
 

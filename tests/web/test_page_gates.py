@@ -42,8 +42,8 @@ def own(make: Make) -> Scene:
 
 def wrong_with(name: str, answer: TestResponse) -> list[str]:
     """What an answer lacks of the headers, and what in it points to another host."""
-    referrer = "same-origin" if "/auth/link/" in answer.request.path else (
-        "strict-origin-when-cross-origin")  # fmt: skip
+    is_link = answer.request.path.startswith(("/auth/link/", "/invites/"))
+    referrer = "same-origin" if is_link else "strict-origin-when-cross-origin"
     expected = {**EXACT, "Referrer-Policy": referrer}
     found = [f"{name}: {header} is {answer.headers.getlist(header)}"
              for header, text in expected.items()
