@@ -67,6 +67,7 @@ def open_database(
     *,
     size: int = POOL_SIZE,
     has_grouped_commit: bool = False,
+    most_teams_per_human: int = 10,
     hooks: HookRules | None = None,
 ) -> Iterator[Database]:
     """A pool, and the thread that tells other processes of changes; both end with the block.
@@ -84,6 +85,7 @@ def open_database(
         counters=Counters(),
         hooks=courier or NoOutbox(),
         has_grouped_commit=has_grouped_commit,
+        most_teams_per_human=most_teams_per_human,
     )
     try:
         if courier is not None:

@@ -65,6 +65,7 @@ class Settings:
     attempt_summary_from_result: bool = False
     grouped_commit: bool = False
     metrics_token: str | None = field(default=None, repr=False)
+    max_teams_per_human: int = 10
     notify_hook_max: int = 5
     notify_hook_allow_cidrs: tuple[str, ...] = ()
     push_allow_http: bool = False
@@ -92,6 +93,7 @@ class Settings:
         own = parsing.own_url(host, port)
         base = env.read("SWITCHBOARD_BASE_URL", parsing.base_url, default=own)
         todos = env.read("SWITCHBOARD_RETENTION_TODOS_PER_OWNER", parsing.count, default=50_000)
+        teams = env.read("SWITCHBOARD_MAX_TEAMS_PER_HUMAN", parsing.whole, default=10)
         cidrs = env.read("SWITCHBOARD_NOTIFY_HOOK_ALLOW_CIDRS", parsing.networks, default=())
         return cls(
             host=host,
@@ -109,6 +111,7 @@ class Settings:
             secret_key=env.read("SWITCHBOARD_SECRET_ENCRYPTION_KEY", parsing.key, default=None),
             attempt_summary_from_result=summaries,
             grouped_commit=env.read("SWITCHBOARD_GROUPED_COMMIT", parsing.switch, default=False),
+            max_teams_per_human=teams,
             notify_hook_max=env.read("SWITCHBOARD_NOTIFY_HOOK_MAX", parsing.whole, default=5),
             notify_hook_allow_cidrs=cidrs,
             push_allow_http=env.read("SWITCHBOARD_PUSH_ALLOW_HTTP", parsing.switch, default=False),

@@ -63,6 +63,7 @@ def test_an_empty_environment_gives_the_documented_defaults() -> None:
         ("METRICS_TOKEN", "x" * 32, "metrics_token", "x" * 32),
         ("METRICS_TOKEN", "é" * 16, "metrics_token", "é" * 16),
         ("METRICS_TOKEN", "", "metrics_token", None),
+        ("MAX_TEAMS_PER_HUMAN", "3", "max_teams_per_human", 3),
         ("NOTIFY_HOOK_MAX", "7", "notify_hook_max", 7),
         ("NOTIFY_HOOK_MAX", "0", "notify_hook_max", 0),
         ("NOTIFY_HOOK_ALLOW_CIDRS", "10.0.0.0/8, fd00::/8", "notify_hook_allow_cidrs",

@@ -61,6 +61,7 @@ class Database:
     memory: Memory = field(default_factory=Memory)
     hooks: Outbox = field(default_factory=NoOutbox)
     has_grouped_commit: bool = False
+    most_teams_per_human: int = 10
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[Connection]:

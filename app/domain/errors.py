@@ -79,6 +79,36 @@ class RoleRequired(DomainError):
     code = "role_required"
 
 
+class RoleCeiling(DomainError):
+    """Nobody grants, changes or removes a role above their own."""
+
+    code = "role_ceiling"
+
+
+class LastOwner(DomainError):
+    """The team would be left without an owner. Make somebody else owner first."""
+
+    code = "last_owner"
+
+
+class TeamCeilingReached(DomainError):
+    """You are in as many teams as this server allows one person."""
+
+    code = "team_ceiling_reached"
+
+
+class GrantOutOfScope(DomainError):
+    """The queue is outside the reach of the endpoint's owner."""
+
+    code = "grant_out_of_scope"
+
+
+class GroupNotHeld(DomainError):
+    """Your last sign-in through the provider did not carry this group."""
+
+    code = "group_not_held"
+
+
 class NotFound(DomainError):
     """Not found."""
 
