@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from flask import Response, request
+import re
+from urllib.parse import urlsplit
+
+from flask import Response, g, request
 
 from app.edge.problems import INGEST_PREFIX, is_json_path
 
@@ -16,6 +19,24 @@ INGEST_POLICY = "default-src 'none'"
 # Below them stands a token that must not be told to another site.
 _LINK_PREFIXES = ("/auth/link/", "/invites/")
 
+# What may stand in a policy as an origin: no blank, quote, comma or semicolon, and no user name.
+_ORIGIN = re.compile(r"https?://(?:[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?")
+# After a post a browser follows no redirect to a site that `form-action` does not name.
+_FORM_ACTION = "form-action 'self'"
+
+
+def let_form_lead_to(address: str) -> None:
+    """Let the form of this answer end at the origin of an address (RFC 6454), such as a client's
+    registered redirect URI; of the consent page alone (identity.md, "Sessions and pages").
+
+    An address whose origin cannot stand in a policy, such as one of a scheme of its own or with a
+    character that would end the directive, changes nothing: the browser then stays with us.
+    """
+    parts = urlsplit(address)
+    origin = f"{parts.scheme}://{parts.netloc}"
+    if parts.scheme in ("http", "https") and _ORIGIN.fullmatch(origin):
+        g.form_origin = origin
+
 
 def add_headers(response: Response) -> Response:
     """Put the headers of identity.md, "Sessions and pages", on an answer.
@@ -24,13 +45,20 @@ def add_headers(response: Response) -> Response:
     """
     headers = response.headers
     is_ingest = request.path.startswith(INGEST_PREFIX)
-    headers["Content-Security-Policy"] = INGEST_POLICY if is_ingest else CONTENT_SECURITY_POLICY
+    headers["Content-Security-Policy"] = INGEST_POLICY if is_ingest else _page_policy()
     headers["X-Frame-Options"] = "DENY"
     headers["X-Content-Type-Options"] = "nosniff"
     headers["Referrer-Policy"] = _referrer_policy()
     if is_json_path(request.path) or "Cache-Control" not in headers:
         headers["Cache-Control"] = "no-store"
     return response
+
+
+def _page_policy() -> str:
+    origin: str | None = g.get("form_origin")
+    if origin is None:
+        return CONTENT_SECURITY_POLICY
+    return CONTENT_SECURITY_POLICY.replace(_FORM_ACTION, f"{_FORM_ACTION} {origin}")
 
 
 def _referrer_policy() -> str:

@@ -13,7 +13,7 @@ from app.edge.deps import database, session, state
 from app.edge.identify import cookie_name, identify_session, session_token
 from app.reads import identity
 from app.transactions import dev_login, people, preferences
-from app.web import guard
+from app.web import come_back, guard
 
 # As long as a session can last at all; the database ends it sooner.
 _COOKIE_SECONDS = 30 * 24 * 60 * 60
@@ -86,12 +86,13 @@ def _gone() -> Response:
 
 
 def signed_in(token: str) -> Response:
-    """Hand a fresh session to the browser and send it to the board (303).
+    """Hand a fresh session to the browser and send it where it was going, or to the board (303).
 
     The form may bring the browser's zone; it is taken when the person has none (board.md).
     """
     preferences.offer_zone(database(), token, request.form.get("zone", ""))
-    return _with_cookie(make_response(redirect("/", code=303)), token, max_age=_COOKIE_SECONDS)
+    response = make_response(redirect(come_back.target(), code=303))
+    return _with_cookie(come_back.forget(response), token, max_age=_COOKIE_SECONDS)
 
 
 def _with_cookie(response: Response, token: str, *, max_age: int) -> Response:
