@@ -19,11 +19,14 @@ UNTIL_REVOKED = "until revoked"
 class VendAnswers:
     """The answers of one draft; None or empty is a question not answered yet.
 
+    `team` is the slug of the team that is to own the endpoint, None for the person who vends; it
+    is asked together with `name`.
     `lifetime` is UNTIL_REVOKED or a text such as `7d`; `lease` is seconds, None for no default of
     its own, and is asked together with `lifetime`.
     """
 
     name: str | None = None
+    team: str | None = None
     queues: tuple[str, ...] = ()
     verbs: tuple[str, ...] = ()
     source: str | None = None
@@ -54,6 +57,7 @@ def read_answers(data: Json) -> VendAnswers:
     lease = held.get("lease")
     return VendAnswers(
         name=_text(held.get("name")),
+        team=_text(held.get("team")),
         queues=_texts(held.get("queues")),
         verbs=_texts(held.get("verbs")),
         source=_text(held.get("source")),
@@ -73,14 +77,15 @@ def request_of(answers: VendAnswers) -> VendRequest:
         lifetime=None if answers.lifetime == UNTIL_REVOKED else answers.lifetime,
         default_lease_ttl_seconds=answers.lease,
         webhook_source_type=answers.source,
+        team=answers.team,
     )
 
 
 def fingerprint(answers: VendAnswers) -> str:
     """A short hex digest: two drafts with one digest were answered alike."""
     said: list[Json] = [
-        answers.name, [*answers.queues], [*answers.verbs], answers.source, answers.lifetime,
-        answers.lease,
+        answers.name, answers.team, [*answers.queues], [*answers.verbs], answers.source,
+        answers.lifetime, answers.lease,
     ]  # fmt: skip
     return hashlib.sha256(json.dumps(said).encode()).hexdigest()[:32]
 

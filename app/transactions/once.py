@@ -18,10 +18,12 @@ from app.db.database import Connection, Database, Rollback, jsonb, one, run
 from app.db.sealing import SealBroken
 from app.db.statements import load
 from app.domain.callers import Human
-from app.domain.errors import Conflict, NotFound
+from app.domain.errors import Conflict, NotFound, RoleRequired
+from app.domain.isolating import isolate
 from app.domain.values import Json
-from app.domain.vend_answers import fingerprint, read_answers, request_of
+from app.domain.vend_answers import VendAnswers, fingerprint, read_answers, request_of
 from app.transactions import endpoints, webhooks
+from app.transactions.endpoints import Vended
 from app.transactions.webhook_secrets import MintedWebhook
 
 SQL = load("once")
@@ -63,8 +65,9 @@ def vend(db: Database, human: Human, draft_id: UUID, seen: str) -> None:
     """Vend what the human's draft says and use the draft up, in one transaction.
 
     Nothing happens when this draft has been vended already. `seen` is the fingerprint of the
-    answers the human reviewed: Conflict when they have changed since. NotFound without a draft,
-    InvalidArgument naming the field when an answer cannot be used. (board.md, "Wizard pattern")
+    answers the human reviewed: Conflict when they have changed since, and when the human may not
+    vend for that team any more. NotFound without a draft, InvalidArgument naming the field when an
+    answer cannot be used. (board.md, "Wizard pattern")
     """
     with db.transaction() as conn:
         draft = one(conn, SQL["lock_draft"], {"id": draft_id, "human_id": human.id}, _Draft)
@@ -75,7 +78,7 @@ def vend(db: Database, human: Human, draft_id: UUID, seen: str) -> None:
         answers = read_answers(draft.data)
         if fingerprint(answers) != seen:
             raise Conflict("The answers were changed after this page was loaded. Read them again.")
-        made = endpoints.vend_within(db, conn, human, request_of(answers))
+        made = _vend(db, conn, human, answers)
         secrets = {"token": made.token, **_secrets(made.webhook)}
         _keep(db, conn, human, draft_id, VENDED, made.endpoint_id, secrets)
 
@@ -109,6 +112,17 @@ def look(db: Database, human: Human, act_id: UUID | None, kind: str) -> Made:
         if made.secrets is not None:
             run(conn, SQL["mark_looked_at"], params)
         return made
+
+
+def _vend(db: Database, conn: Connection, human: Human, answers: VendAnswers) -> Vended:
+    try:
+        return endpoints.vend_within(db, conn, human, request_of(answers))
+    except (NotFound, RoleRequired):
+        if answers.team is None:
+            raise
+        raise Conflict(
+            f"You may not vend for team {isolate(answers.team)} any more. Change the owner."
+        ) from None
 
 
 def _begin(conn: Connection, human: Human, act_id: UUID) -> None:

@@ -15,14 +15,13 @@ from app.transactions import drafts, once
 from app.transactions.drafts import VendDraft
 from app.web import guard, refusals, vend_review
 from app.web.answers import form_page, see
-from app.web.forms import acts, posts
+from app.web.forms import Form, acts, posts
+from app.web.vend_agent import AgentForm, StepForm
 from app.web.vend_forms import (
     FORMS,
-    AgentForm,
     ConfirmForm,
     LifetimeForm,
     QueuesForm,
-    StepForm,
     VerbsForm,
     WebhookForm,
     is_review,
@@ -33,6 +32,12 @@ _FIRST = f"/endpoints/vend/{STEPS[0]}"
 bp = Blueprint("vend", __name__)
 bp.before_request(identify_session)
 bp.before_request(guard.check_form)
+
+
+def _offer(form: Form) -> None:
+    """The owners to choose from, in a form that is shown once more."""
+    if isinstance(form, AgentForm):
+        form.offer()
 
 
 @bp.get("/endpoints/vend")
@@ -49,12 +54,13 @@ def show_step(step: str) -> ResponseReturnValue:
     if not _is_open(draft, step):
         return redirect(_FIRST, code=303)
     form = FORMS[step](formdata=None)
+    form.offer()
     form.fill(VendAnswers() if draft is None else draft.answers)
     return _step_page(step, form, has_draft=draft is not None)
 
 
 @bp.post("/endpoints/vend/agent")
-@posts(AgentForm, "vend/agent.html", button="Save the agent name")
+@posts(AgentForm, "vend/agent.html", button="Save the agent name", prepare=_offer)
 def save_agent() -> ResponseReturnValue:
     """Whom the endpoint is for; the draft begins here."""
     return _save("agent", AgentForm())
@@ -149,6 +155,7 @@ def _save(step: str, form: StepForm) -> ResponseReturnValue:
     draft = drafts.vend_draft(database(), human())
     if not _is_open(draft, step):
         return see(_FIRST, flash="Begin here: the answers before that step are no longer kept.")
+    form.offer()
     changes = None
     if form.validate():
         try:

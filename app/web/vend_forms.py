@@ -17,47 +17,18 @@ from app.domain.errors import InvalidArgument
 from app.domain.lifetimes import PRESETS, check_default_lease, parse_lifetime
 from app.domain.queues import check_queue_name
 from app.domain.signatures import Source
-from app.domain.tokens import check_name
 from app.domain.values import Json
 from app.domain.vend_answers import UNTIL_REVOKED, VendAnswers
 from app.domain.verbs import ADMISSION, BASICS, FAMILIES, GRANTABLE
 from app.web import vend_words
 from app.web.forms import Form
+from app.web.vend_agent import AgentForm, StepForm
 
 CUSTOM = "custom"
 
 # As many names as the API's body could hold, roughly; a draft stays small.
 _MOST_TEXT = 32 * 1024
 _FAMILIES = {name: verbs for name, verbs in FAMILIES.items() if verbs != ADMISSION}
-
-
-class StepForm(Form):
-    """One step's question: how a draft fills it, and what it answers."""
-
-    def fill(self, answers: VendAnswers) -> None:
-        """Show what the draft holds already; nothing of a step not answered yet."""
-        raise NotImplementedError
-
-    def changes(self) -> dict[str, Json]:
-        """The answer as fields of VendAnswers; InvalidArgument whose field is one of the form."""
-        raise NotImplementedError
-
-
-class AgentForm(StepForm):
-    """Step 1: whom the endpoint is for."""
-
-    name = StringField("Agent name")
-
-    def fill(self, answers: VendAnswers) -> None:
-        """The name as it was typed."""
-        self.name.data = answers.name
-
-    def changes(self) -> dict[str, Json]:
-        """A trimmed name of 1 to 100 characters."""
-        text = self.name.data or ""
-        if not text.strip():
-            raise InvalidArgument("Enter a name for the agent, such as lane m.", field="name")
-        return {"name": check_name(text)}
 
 
 class QueuesForm(StepForm):
@@ -96,6 +67,8 @@ class VerbsForm(StepForm):
         vend_words.LIMITS_LEGEND,
         description=vend_words.LIMITS_WARNING,
         choices=[SelectChoice(value=verb, label=vend_words.verb(verb)) for verb in ADMISSION],
+        widget=ListWidget(),
+        option_widget=CheckboxInput(),
     )
 
     def fill(self, answers: VendAnswers) -> None:

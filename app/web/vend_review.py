@@ -75,6 +75,7 @@ def review(answers: VendAnswers) -> list[Answer]:
     limits = [verb for verb in answers.verbs if verb in ADMISSION]
     return [
         _answer("agent", "Agent", [answers.name or ""], "Change the agent name"),
+        _answer("agent", "Owner", _owner(answers.team), "Change the owner"),
         _answer("queues", "Queues", [*answers.queues], "Change the queues"),
         _answer(
             "verbs",
@@ -140,6 +141,15 @@ def _answer(
 ) -> Answer:
     href = f"{_PATH}/{step}?review=1"
     return Answer(question=question, lines=lines, warning=warning, href=href, change=change)
+
+
+def _owner(team: str | None) -> list[str]:
+    if team is None:
+        return ["You."]
+    return [
+        f"{vend_words.owner(team)}: its admins and owners can change and revoke the endpoint.",
+        "You stay the person who answers for what the agent does.",
+    ]
 
 
 def _webhook(answers: VendAnswers) -> list[str]:

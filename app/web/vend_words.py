@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from wtforms import SelectChoice
 
+from app.domain.isolating import isolate
 from app.domain.lifetimes import PRESETS
 from app.domain.signatures import TRUST, Source, TrustMode
 
@@ -84,3 +85,8 @@ def proof(of: Source) -> str:
 def lifetime(text: str) -> str:
     """A preset in words; any other lifetime as it is written."""
     return _LIFETIMES.get(text, text)
+
+
+def owner(team: str) -> str:
+    """A team as the owner of an endpoint."""
+    return f"Team {isolate(team)}"
