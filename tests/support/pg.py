@@ -42,6 +42,7 @@ OWNER = "TESTS_CLUSTER_OWNER"
 TEMPLATE = "template_migrated"
 SEALING_KEY = bytes(range(32))
 POOL_SIZE = 16
+BLOATED = 4 * 1024 * 1024  # bytes of the tables a test used, dead rows included
 _names = itertools.count(1)
 
 
@@ -191,6 +192,10 @@ class WorkerDatabase:
                 "select tablename::text from pg_tables where schemaname = 'public' "
                 "and tablename not like 'schema_migration%' and tablename <> 'migrations' "
                 "order by 1")]
+            self._sequences = {str(table): str(sequence) for table, sequence in conn.execute(
+                "select table_name::text, pg_get_serial_sequence(quote_ident(table_name), "
+                "column_name) from information_schema.columns where table_schema = 'public' "
+                "and is_identity = 'YES'")}
             self._seeds = conn.execute("select key, value from settings").fetchall()
             self._clock = clock_definition(conn)
 
@@ -203,14 +208,33 @@ class WorkerDatabase:
             used = [name for (name,) in conn.execute(looks)]
             with conn.transaction():
                 if used:
-                    conn.execute(sql.SQL("truncate {} restart identity cascade").format(
-                        sql.SQL(", ").join(map(sql.Identifier, used))))
+                    self._remove_rows(conn, used)
                 with conn.cursor() as cursor:
                     cursor.executemany(
                         "insert into settings (key, value) values (%s, %s) "
                         "on conflict (key) do update set value = excluded.value", self._seeds)
                 if clock_definition(conn) != self._clock:
                     conn.execute(self._clock)
+
+
+    def _remove_rows(self, conn: psycopg.Connection[tuple[object, ...]], used: list[str]) -> None:
+        """By DELETE, in a tenth of the time of TRUNCATE, which makes a new file for every table
+        and index; by TRUNCATE once the rows that DELETE left dead have become many.
+        """
+        tables = sql.SQL(", ").join(map(sql.Identifier, used))
+        row = conn.execute("select sum(pg_relation_size(quote_ident(name)::regclass))"
+                           " from unnest(%s::text[]) name", (used,)).fetchone()
+        if row is None or row[0] is None or int(str(row[0])) > BLOATED:
+            conn.execute(sql.SQL("truncate {} restart identity cascade").format(tables))
+            return
+        # The lock waits for a writer that a test left behind; without the foreign keys and
+        # triggers the order is of no account.
+        conn.execute(sql.SQL("lock table {} in share row exclusive mode").format(tables))
+        conn.execute("set local session_replication_role = replica")
+        for name in used:
+            conn.execute(sql.SQL("delete from {}").format(sql.Identifier(name)))
+        for sequence in {self._sequences[name] for name in used if name in self._sequences}:
+            conn.execute("select setval(%s, 1, false)", (sequence,))
 
 
 def clock_definition(conn: psycopg.Connection[tuple[object, ...]]) -> str:
