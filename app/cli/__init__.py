@@ -20,6 +20,9 @@ from app.cli import (
     login,
     presence,
     serve,
+    team,
+    team_people,
+    team_queues,
     todo,
     verify,
     webhook,
@@ -52,12 +55,15 @@ for command in (
     completion.completion,
     login.login, login.status, login.logout,
     endpoint.endpoint, agent.agent, todo.todo, webhook.webhook, event.event, work.work,
-    budget.queue, demo.demo,
+    budget.queue, team.team, demo.demo,
 ):  # fmt: skip
     switchboard.add_command(command)
 
 for command in presence.COMMANDS:
     endpoint.endpoint.add_command(command)
+
+for group in (team_people.member, team_people.invite, team_people.group, team_queues.queue):
+    team.team.add_command(group)
 
 budget.budget.add_command(verify.verify)
 switchboard.add_command(endpoint.vend, "vend")

@@ -154,17 +154,16 @@ def _scope(ref: str) -> str:
 
 
 def _of_one(server: Operator, found: Answer, ref: str) -> Answer:
-    """The policies of one owner alone. Raises Failure for an endpoint that is not ours."""
-    scope = _scope(ref)
-    if scope.startswith("endpoint:"):
-        scope = f"endpoint:{_slug(server, scope.removeprefix('endpoint:'))}"
+    """The policies of one owner alone. Raises Failure for one that is not ours."""
+    kind, _, named = _scope(ref).partition(":")
+    scope = f"{kind}:{_slug(server, kind, named)}"
     kept: list[Json] = [one for one in listed(found.body, "policies") if one.get("scope") == scope]
     body: dict[str, Json] = {**found.body, "policies": kept}
     return Answer(status=found.status, text=to_json(body), body=body)
 
 
-def _slug(server: Operator, ref: str) -> str:
-    for one in listed(server.get("/endpoints").body, "endpoints"):
+def _slug(server: Operator, kind: str, ref: str) -> str:
+    for one in listed(server.get(f"/{kind}s").body, f"{kind}s"):
         if ref in (one.get("slug"), one.get("id")):
             return str(one.get("slug"))
-    raise Failure(f"No endpoint of yours is called {ref}.")
+    raise Failure(f"No {kind} of yours is called {ref}.")

@@ -9,6 +9,8 @@ from app.cli.frame import Branch, agreed, operator, pass_host, present, segment
 from app.cli.host import Host
 from app.cli.jsontext import escape, parse_one
 from app.cli.output import Answer, facts, listed, show, table, to_json, word
+from app.cli.team_queues import push_to_team
+from app.domain.queues import TEAM_PREFIX
 from app.domain.values import Json
 
 
@@ -42,7 +44,7 @@ def todo() -> None:
 @todo.command("push")
 @click.argument("ref")
 @click.argument("title")
-@click.option("--queue", metavar="Q", help="Its first queue by default.")
+@click.option("--queue", metavar="Q", help="Its first queue by default; a team has no default.")
 @click.option("--kind", metavar="K", help="What kind of work, `operator` by default.")
 @click.option("--payload", type=JsonText(), help="What the agent gets with it.")
 @click.option("--key", metavar="K", help="Makes a repeat find the todo that is still open.")
@@ -51,10 +53,20 @@ def push(
     host: Host, ref: str, title: str, queue: str | None, kind: str | None,
     payload: Given | None, key: str | None,
 ) -> None:  # fmt: skip
-    """Give the endpoint REF a todo."""
-    body = present({"title": title, "queue": queue, "kind": kind, "key": key})
+    """Give the endpoint REF a todo, or a team's queue: team:SLUG as REF, with --queue.
+
+    \b
+    switchboard todo push lane-m-k3x9 "Look at issue 41"
+    switchboard todo push team:core "Look at issue 41" --queue builds
+    """
+    body = present({"title": title, "kind": kind, "key": key})
     if payload is not None:
         body["payload"] = payload.value
+    if ref.startswith(TEAM_PREFIX):
+        slug, name = _team_queue(ref, queue)
+        show(push_to_team(host, slug, name, body), _pushed)
+        return
+    body |= present({"queue": queue})
     show(operator(host).post(f"/endpoints/{segment(ref)}/todos", body), _pushed)
 
 
@@ -174,6 +186,16 @@ def _state(body: dict[str, Json]) -> str:
         return "failed (dead letter)"
     due = body.get("next_retry_at")
     return f"{word(body.get('state'))}" + (f", retried at {word(due)}" if due else "")
+
+
+def _team_queue(ref: str, queue: str | None) -> tuple[str, str]:
+    """The team and the queue that were meant. Raises UsageError when one is missing."""
+    slug = ref.removeprefix(TEAM_PREFIX)
+    if not slug or "/" in slug:
+        raise click.UsageError(f"{ref!r} is no team; write team:SLUG, and name --queue.")
+    if not queue:
+        raise click.UsageError(f"--queue is required with {ref}; a team has no default queue.")
+    return slug, queue
 
 
 def _pushed(body: dict[str, Json]) -> list[str]:

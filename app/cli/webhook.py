@@ -36,7 +36,8 @@ def list_webhooks(host: Host, ref: str | None) -> None:
 @webhook.command("create")
 @click.argument("ref")
 @click.option("--source-type", required=True, metavar="T", help="generic, github, gitea, ...")
-@click.option("--queue", required=True, metavar="Q", help="The queue its todos go to.")
+@click.option("--queue", required=True, metavar="Q",
+              help="The queue its todos go to; team:SLUG/NAME for a team's.")
 @pass_host
 def create(host: Host, ref: str, source_type: str, queue: str) -> None:
     """Make a webhook for the endpoint REF; a signing secret is shown this once."""

@@ -57,6 +57,8 @@ SHOW = ("queue", "budget", "show")
 def listing(asked: Asked) -> Reply:
     if asked.verb == "endpoints":
         return ok(endpoints=[{"slug": "lane-m-k3x9", "id": "0b8e"}, {"slug": "idle", "id": "77"}])
+    if asked.verb == "teams":
+        return ok(teams=[{"slug": "core", "id": "c0"}, {"slug": "other", "id": "07"}])
     return ok(policies=[EXHAUSTED, CAPPED])
 
 
@@ -217,7 +219,8 @@ def test_show_lists_every_policy_in_its_own_zone(cli: Cli, fake: FakeServer) -> 
 
 @pytest.mark.parametrize(
     ("ref", "queues"), [("lane-m-k3x9", ["lane-m"]), ("0b8e", ["lane-m"]), ("idle", []),
-                        ("team:core", ["builds/fast"]), ("team:other", [])],
+                        ("team:core", ["builds/fast"]), ("team:c0", ["builds/fast"]),
+                        ("team:other", [])],
 )  # fmt: skip
 def test_show_with_an_owner_lists_its_policies(
     ref: str, queues: list[str], cli: Cli, fake: FakeServer
@@ -229,12 +232,15 @@ def test_show_with_an_owner_lists_its_policies(
     assert [one["queue"] for one in told["policies"]] == queues
 
 
-def test_show_of_an_endpoint_nobody_has_exits_1(cli: Cli, fake: FakeServer) -> None:
+@pytest.mark.parametrize(("ref", "kind"), [("typo", "endpoint"), ("team:typo", "team")])
+def test_show_of_an_owner_nobody_has_exits_1(
+    ref: str, kind: str, cli: Cli, fake: FakeServer
+) -> None:
     fake.script = listing
 
-    ran = cli(*SHOW, "typo")
+    ran = cli(*SHOW, ref)
 
-    assert (ran.code, ran.err) == (1, "Error: No endpoint of yours is called typo.\n")
+    assert (ran.code, ran.err) == (1, f"Error: No {kind} of yours is called typo.\n")
 
 
 def test_show_of_no_policies_is_a_hint(cli: Cli, fake: FakeServer) -> None:
