@@ -1,0 +1,30 @@
+"""Every door that is no page and not the operator API: probes, metrics, ingest, agents' doors."""
+
+from __future__ import annotations
+
+from tests.audit.rows import DOOR, HIDDEN, Row, row
+
+_METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
+_WRONG = "405 invalid_argument"
+
+
+def _open(method: str, path: str, answer: str) -> Row:
+    return row(method, path, everyone=answer, nobody=answer, agent=answer)
+
+
+ROWS: tuple[Row, ...] = (
+    _open("GET", "/healthz", "200"),
+    _open("GET", "/readyz", "200"),
+    _open("GET", "/static/{file}", "200"),
+    # Only the scraper's own token opens it.
+    row("GET", "/metrics", everyone=DOOR),
+    # The address is the capability: whoever knows it may send, whatever else they hold.
+    # This one wants a signature.
+    _open("POST", "/webhooks/w/{ingest}", DOOR),
+    _open("POST", "/webhooks/w/{nothing}", HIDDEN),
+    # No human's token opens an agent's door; `test_verbs.py` walks what an agent may do in it.
+    *(row(method, f"/agent/v1/{verb}", {} if method != "GET" else None, everyone=DOOR,
+          agent="200" if (method, verb) in (("GET", "verbs"), ("GET", "whoami"),
+                                            ("POST", "whoami"), ("GET", "stream")) else _WRONG)
+      for verb in ("verbs", "whoami", "stream") for method in _METHODS),
+)
