@@ -119,7 +119,8 @@ def accepted(answer: Answer) -> Answer:
         sentence = f"{sentence} The server no longer knows this token; log in again."
     if sentence == "Not found.":
         sentence = "Not found: nothing of yours is called that."
-    raise Failure(sentence, body=answer.text)
+    code = answer.body.get("code")
+    raise Failure(sentence, body=answer.text, code=code if isinstance(code, str) else None)
 
 
 def present(body: Mapping[str, Json]) -> dict[str, Json]:

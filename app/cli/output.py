@@ -41,13 +41,17 @@ class Answer:
 
 
 class Failure(click.ClickException):
-    """Refused, or out of reach: exit code 1, a sentence on standard error, with --json the body."""
+    """Refused, or out of reach: exit code 1, a sentence on standard error, with --json the body.
+
+    `code` is the contract's code of the refusal, when a server gave one.
+    """
 
     exit_code = 1
 
-    def __init__(self, sentence: str, *, body: str | None = None):
+    def __init__(self, sentence: str, *, body: str | None = None, code: str | None = None):
         super().__init__(sentence)
         self.body = body
+        self.code = code
         self.as_json = wants_json()
 
     def show(self, file: IO[str] | None = None) -> None:

@@ -8,13 +8,14 @@ import click
 
 from app.cli.frame import Branch, agreed, operator, pass_host
 from app.cli.host import Host
-from app.cli.output import facts, listed, show, table, word
+from app.cli.output import Failure, facts, listed, show, table, word
 from app.cli.team_words import SLUG, team_path
 from app.domain.teams import LINK_ROLES, ROLES
 from app.domain.values import Json
 
 _LINE_LIMIT = 4096  # a link with a token in it is far shorter
 _LINK = "/invites/"
+NO_INVITE = "No such invite: it is used, revoked, expired or was never one."
 
 
 @click.group(cls=Branch)
@@ -101,8 +102,13 @@ def revoke_invite(host: Host, slug: str, invite_id: str, *, sure: bool) -> None:
 @pass_host
 def accept_invite(host: Host) -> None:
     """Join a team: the link, or the token in it, is read from standard input."""
-    server = operator(host)
-    answer = server.post("/invites/accept", {"token": _read_token()})
+    server, token = operator(host), _read_token()
+    try:
+        answer = server.post("/invites/accept", {"token": token})
+    except Failure as refused:
+        if refused.code == "not_found":
+            raise Failure(NO_INVITE, body=refused.body) from refused
+        raise
     show(answer, lambda body: [f"You are {word(body.get('role'))} of {word(body.get('slug'))}."])
 
 
@@ -170,7 +176,7 @@ def _read_token() -> str:
         text = str(click.prompt("Invite link", hide_input=True, err=True))
     else:
         text = sys.stdin.readline(_LINE_LIMIT)
-    token = text.strip().rstrip("/").rpartition(_LINK)[2]
+    token = text.strip().rpartition(_LINK)[2].strip("/")
     if not token:
         raise click.UsageError("There is no link or token on standard input.")
     return token
