@@ -9,7 +9,7 @@ import uuid
 import uuid_utils
 
 from app.domain.todos import todo_id
-from app.domain.tokens import ENDPOINT_PREFIX, OPERATOR_PREFIX
+from app.domain.tokens import ENDPOINT_PREFIX, OPERATOR_PREFIX, REFRESH_PREFIX
 
 _TAIL_ALPHABET = "abcdefghijkmnpqrstuvwxyz23456789"
 _TAIL_LENGTH = 4
@@ -24,6 +24,26 @@ def endpoint_credential() -> str:
 def operator_token() -> str:
     """`sbo_` and 32 random bytes in base64url without padding (identity.md)."""
     return OPERATOR_PREFIX + secrets.token_urlsafe(32)
+
+
+def oauth_code() -> str:
+    """`sbc_` and 256 random bits in base64url: what a consent is worth, for a minute and once."""
+    return "sbc_" + secrets.token_urlsafe(32)
+
+
+def access_token() -> str:
+    """`sba_` and 256 random bits in base64url: opens one surface for an hour."""
+    return "sba_" + secrets.token_urlsafe(32)
+
+
+def refresh_family() -> str:
+    """`sbr_` and 128 random bits in base64url: how every refresh token of one grant begins."""
+    return REFRESH_PREFIX + secrets.token_urlsafe(16)
+
+
+def refresh_token(family: str) -> str:
+    """A fresh refresh token of that family: 256 random bits in base64url behind it."""
+    return family + secrets.token_urlsafe(32)
 
 
 def link_token() -> str:

@@ -10,8 +10,10 @@ from app.domain.errors import InvalidArgument
 
 ENDPOINT_PREFIX = "sbk_"
 OPERATOR_PREFIX = "sbo_"
+REFRESH_PREFIX = "sbr_"
 NAME_MAX = 100
 
+_FAMILY_LENGTH = len(REFRESH_PREFIX) + 22  # 128 bits in base64url
 _PREFIX_SHOWN = 10
 _SLUG_HEAD_MAX = 40
 
@@ -19,6 +21,11 @@ _SLUG_HEAD_MAX = 40
 def hash_token(token: str) -> str:
     """SHA-256 of a token in hex: all that the database keeps of it (identity.md)."""
     return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def family_of(refresh_token: str) -> str:
+    """The part that all refresh tokens of one grant share, whatever text is given."""
+    return refresh_token[:_FAMILY_LENGTH]
 
 
 def display_prefix(token: str) -> str:

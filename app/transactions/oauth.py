@@ -1,0 +1,225 @@
+"""Consent: a client asks, a human is shown what for, and answers with a code or a refusal.
+
+Who may allow: for an operator grant the human for themselves; for an agent grant a human who may
+configure the endpoint (its owner, or an admin or owner of its team). Asked when the page is made,
+and once more in the statement that inserts the code. A slug in `resource` that is foreign, unknown
+or revoked is one answer, `invalid_target`. Until the redirect URI is known to be the client's,
+every fault is a page of ours and nothing redirects (RFC 6749 4.1.2.1, RFC 9700 4.11).
+Source: identity.md, "OAuth server".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from uuid import UUID
+
+from app.db import journal, minting
+from app.db.database import Connection, Database, many, one, value
+from app.db.statements import load
+from app.domain import oauth
+from app.domain.callers import Human
+from app.domain.errors import InvalidArgument
+from app.domain.oauth import AuthorizeRequest, Fault, Kind, Wanted
+from app.domain.references import parse_uuid, storable
+from app.domain.tokens import hash_token
+
+SQL = load("oauth")
+
+CODE_SECONDS = 60
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EndpointChoice:
+    """An endpoint the human may hand out: the verbs to list, and those that stand ticked.
+
+    `ticked` never holds one of the two admission verbs, whatever was asked for.
+    """
+
+    id: UUID
+    slug: str
+    agent_name: str
+    verbs: tuple[str, ...]
+    ticked: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What the consent page says. `redirect_uri` is the registered one, `verbs` what the client
+    asked for by name (empty when it named none); an operator grant has no `endpoints`.
+    """
+
+    client_name: str
+    redirect_uri: str
+    kind: Kind
+    endpoints: tuple[EndpointChoice, ...]
+    verbs: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SentBack:
+    """A fault the client is to hear of: answer 303 to `url`, which is its registered one."""
+
+    url: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Client:
+    client_id: str
+    client_name: str
+    redirect_uris: list[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Endpoint:
+    id: UUID
+    slug: str
+    agent_name: str
+    scope_verbs: list[str]
+
+
+def begin(db: Database, human: Human, request: AuthorizeRequest) -> Asked | SentBack:
+    """What to show this human; changes nothing.
+
+    Raises InvalidArgument on `client_id` or `redirect_uri` while the redirect URI is not trusted
+    (a page, 400), Unavailable. Any later fault is SentBack.
+    """
+    with db.reading() as conn:
+        client, uri = _trusted(conn, request)
+        wanted = oauth.judge(request)
+        if isinstance(wanted, Fault):
+            return SentBack(url=_refused(uri, request, wanted))
+        choices = _choices(conn, human, wanted)
+    if wanted.resource.slug is not None and not choices:
+        return SentBack(url=_refused(uri, request, _NO_ENDPOINT))
+    return Asked(
+        client_name=client.client_name,
+        redirect_uri=uri,
+        kind=wanted.resource.kind,
+        endpoints=choices,
+        verbs=wanted.verbs or (),
+    )
+
+
+def allow(
+    db: Database,
+    human: Human,
+    request: AuthorizeRequest,
+    *,
+    endpoint_id: str | None = None,
+    verbs: tuple[str, ...] = (),
+) -> str:
+    """The human said yes: the redirect URL with `code`, `state` and `iss`, valid 60 s and once.
+
+    For an agent grant `endpoint_id` and `verbs` are what was chosen and ticked; an operator grant
+    takes neither. Raises InvalidArgument on `endpoint` (none chosen; foreign, unknown and revoked
+    are one) or `verbs` (none ticked, or one that was not listed), so that the page can ask again;
+    otherwise as `begin`, a later fault being an URL with `error`.
+    """
+    code = minting.oauth_code()
+    with db.transaction() as conn:
+        client, uri = _trusted(conn, request)
+        wanted = oauth.judge(request)
+        if isinstance(wanted, Fault):
+            return _refused(uri, request, wanted)
+        grant_id = minting.new_id()
+        params = {
+            "code_hash": hash_token(code),
+            "client_id": client.client_id,
+            "grant_id": grant_id,
+            "human_id": human.id,
+            "redirect_uri": uri,
+            "code_challenge": wanted.code_challenge,
+            "resource": wanted.resource.url,
+            "seconds": CODE_SECONDS,
+        }
+        if wanted.resource.kind == "agent":
+            chosen = _chosen(_choices(conn, human, wanted), endpoint_id, verbs)
+            given = [verb for verb in chosen.verbs if verb in verbs]
+            agent = {"endpoint_id": chosen.id, "verbs": given}
+            inserted = value(conn, SQL["insert_agent_code"], {**params, **agent})
+        else:
+            inserted = value(conn, SQL["insert_operator_code"], params)
+        if inserted is None:
+            raise _no_endpoint()
+        value(conn, SQL["mark_client_used"], {"client_id": client.client_id})
+    journal.note("oauth_allowed", client=client.client_id, grant=grant_id)
+    said = {"code": code, "state": request.state, "iss": request.base_url}
+    return oauth.with_answer(uri, said)
+
+
+def deny(db: Database, human: Human, request: AuthorizeRequest) -> str:
+    """The human said no: the redirect URL with `access_denied`; raises as `begin`.
+
+    Nothing about the human is told, so it is the same for whoever is asked.
+    """
+    with db.reading() as conn:
+        client, uri = _trusted(conn, request)
+    journal.note("oauth_denied", client=client.client_id, human=human.id)
+    return _refused(uri, request, _DENIED)
+
+
+_DENIED = Fault(error="access_denied", description="The person who was asked said no.")
+_NO_ENDPOINT = Fault(
+    error="invalid_target", description="There is no such endpoint that this person may grant."
+)
+
+
+def _trusted(conn: Connection, request: AuthorizeRequest) -> tuple[_Client, str]:
+    """The client, and its redirect URI once it equals a registered one in every character."""
+    if request.client_id is None or "client_id" in request.repeated:
+        raise InvalidArgument("The link does not say which app it is for.", field="client_id")
+    found = one(conn, SQL["read_client"], {"client_id": storable(request.client_id)}, _Client)
+    if found is None:
+        raise InvalidArgument("This server does not know the app.", field="client_id")
+    uri = request.redirect_uri
+    if uri is None or "redirect_uri" in request.repeated or uri not in found.redirect_uris:
+        raise InvalidArgument(
+            "The link leads back to an address that the app has not registered.",
+            field="redirect_uri",
+        )
+    return found, uri
+
+
+def _choices(conn: Connection, human: Human, wanted: Wanted) -> tuple[EndpointChoice, ...]:
+    """The endpoints the human may choose among; of a named one, that one or nothing."""
+    if wanted.resource.kind == "operator":
+        return ()
+    params = {"human_id": human.id, "slug": wanted.resource.slug}
+    rows = many(conn, SQL["read_choices"], params, _Endpoint)
+    return tuple(_choice(row, wanted.verbs) for row in rows)
+
+
+def _choice(row: _Endpoint, asked: tuple[str, ...] | None) -> EndpointChoice:
+    verbs = oauth.offered(row.scope_verbs, asked)
+    return EndpointChoice(
+        id=row.id,
+        slug=row.slug,
+        agent_name=row.agent_name,
+        verbs=verbs,
+        ticked=oauth.ticked(verbs),
+    )
+
+
+def _chosen(
+    choices: tuple[EndpointChoice, ...], endpoint_id: str | None, verbs: tuple[str, ...]
+) -> EndpointChoice:
+    wanted = parse_uuid(endpoint_id or "")
+    found = next((each for each in choices if each.id == wanted), None)
+    if found is None:
+        raise _no_endpoint()
+    if not verbs:
+        raise InvalidArgument("Tick at least one thing the agent may do.", field="verbs")
+    if not set(verbs) <= set(found.verbs):
+        raise InvalidArgument("Tick only what this page lists for the endpoint.", field="verbs")
+    return found
+
+
+def _no_endpoint() -> InvalidArgument:
+    return InvalidArgument("Choose one of your endpoints.", field="endpoint")
+
+
+def _refused(uri: str, request: AuthorizeRequest, fault: Fault) -> str:
+    """The redirect URL of a refusal; a state that came twice is nobody's and stays out."""
+    state = None if "state" in request.repeated else request.state
+    said = {"error": fault.error, "error_description": fault.description}
+    return oauth.with_answer(uri, {**said, "state": state, "iss": request.base_url})

@@ -1,0 +1,55 @@
+-- Consent: what a client may be told, and the code a yes is worth.
+
+-- name: read_client
+-- Its redirect URIs come whole: they are compared as text, in every character.
+select client_id, client_name, redirect_uris
+  from oauth_clients
+ where client_id = %(client_id)s;
+
+-- name: read_choices
+-- Active endpoints the human may configure; of a slug that is foreign, unknown or ended, no row.
+select e.id, e.slug, a.name as agent_name, e.scope_verbs
+  from human_endpoints h
+  join endpoints e on e.id = h.endpoint_id
+  join agents a on a.id = e.agent_id
+  left join teams t on t.id = a.owner_team_id
+ where h.human_id = %(human_id)s and h.role in ('owner', 'admin')
+   and (%(slug)s::text is null or e.slug = %(slug)s)
+   and e.state = 'active' and (e.expires_at is null or e.expires_at > clock())
+   and t.suspended_at is null
+ order by e.created_at desc, e.id desc;
+
+-- name: insert_agent_code
+-- Who may consent is asked again here, and the verbs are held against the endpoint's scope once
+-- more: whatever the page said, no code exists for what this human may not give.
+insert into oauth_codes (code_hash, client_id, grant_id, granted_by_human_id, endpoint_id,
+                         scope_verbs, redirect_uri, code_challenge, resource, expires_at)
+select %(code_hash)s, %(client_id)s, %(grant_id)s, h.human_id, e.id, %(verbs)s::text[],
+       %(redirect_uri)s, %(code_challenge)s, %(resource)s,
+       clock() + make_interval(secs => %(seconds)s)
+  from human_endpoints h
+  join humans p on p.id = h.human_id and p.suspended_at is null
+  join endpoints e on e.id = h.endpoint_id
+  join agents a on a.id = e.agent_id
+  left join teams t on t.id = a.owner_team_id
+ where h.human_id = %(human_id)s and h.role in ('owner', 'admin')
+   and e.id = %(endpoint_id)s
+   and e.state = 'active' and (e.expires_at is null or e.expires_at > clock())
+   and t.suspended_at is null
+   and %(verbs)s::text[] <@ e.scope_verbs
+returning grant_id;
+
+-- name: insert_operator_code
+-- A human consents for nobody but themselves.
+insert into oauth_codes (code_hash, client_id, grant_id, granted_by_human_id, human_id,
+                         redirect_uri, code_challenge, resource, expires_at)
+select %(code_hash)s, %(client_id)s, %(grant_id)s, p.id, p.id,
+       %(redirect_uri)s, %(code_challenge)s, %(resource)s,
+       clock() + make_interval(secs => %(seconds)s)
+  from humans p
+ where p.id = %(human_id)s and p.suspended_at is null
+returning grant_id;
+
+-- name: mark_client_used
+-- Keeps a client that people use from being swept as one that nobody came back to.
+update oauth_clients set last_used_at = clock() where client_id = %(client_id)s;
