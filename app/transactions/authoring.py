@@ -11,7 +11,9 @@ from app.domain import strictjson
 from app.domain.authoring import NewWork, check_work
 from app.domain.callers import Human
 from app.domain.errors import Conflict, InvalidArgument, NotFound
+from app.domain.queues import TeamQueue
 from app.domain.values import Json
+from app.reads import team_queues, teams
 from app.transactions import configuring, creating
 from app.transactions.configuring import Configurable
 from app.transactions.creating import CreatedTodo, NewEvent, NewTodo
@@ -27,6 +29,15 @@ class Authored:
 
     endpoint_id: UUID
     slug: str
+    todo: CreatedTodo
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TeamAuthored:
+    """As Authored, in a team's queue: the team's slug and the queue's display name."""
+
+    team: str
+    queue: str
     todo: CreatedTodo
 
 
@@ -89,11 +100,33 @@ def add_todo(db: Database, human: Human, ref: str, work: NewWork) -> Authored:
         found = configuring.find_active(conn, human, ref)
         checked = check_work(work)
         queue_id = _lock_queue(conn, found, checked)
-        todo = creating.create_todo(conn, _todo(conn, _place(found, queue_id), checked))
+        todo = creating.create_todo(conn, _todo(conn, _Place(queue_id, found.id, None), checked))
         if not todo.created:
             raise Rollback  # takes the event of this repeat along
     creating.report_created(db, [todo], source=SOURCE)
     return Authored(endpoint_id=found.id, slug=found.slug, todo=todo)
+
+
+def add_team_todo(
+    db: Database, human: Human, ref: str, queue: str, work: NewWork
+) -> TeamAuthored:
+    """As `add_todo`, into a queue of a team, by any of its members.
+
+    Raises NotFound outside the team and for an unknown queue, InvalidArgument naming the field.
+    (operator-api.md, "Teams": POST /teams/{slug}/queues/{queue}/todos)
+    """
+    with db.transaction() as conn:
+        team = teams.find(conn, human, ref)
+        row = team_queues.read(conn, human, team, queue)
+        checked = check_work(work)
+        _hold_team_queue(conn, human, row.id)
+        todo = creating.create_todo(conn, _todo(conn, _Place(row.id, None, team.id), checked))
+        if not todo.created:
+            raise Rollback  # takes the event of this repeat along
+    creating.report_created(db, [todo], source=SOURCE)
+    # A live todo that bears the key keeps its queue, whichever of the team's was asked for.
+    name = str(TeamQueue(team.slug, todo.queue_name))
+    return TeamAuthored(team=team.slug, queue=name, todo=todo)
 
 
 def target(db: Database, human: Human, queue_id: int) -> Target:
@@ -117,7 +150,7 @@ def add_to_queue(
     with db.transaction() as conn:
         found = _target(conn, human, queue_id)
         checked = check_work(work)
-        _hold_open(conn, found)
+        _hold_open(conn, human, found)
         place = _Place(found.queue_id, found.endpoint_id, found.team_id)
         event_id = creating.insert_event(conn, _event(place, checked, once))
         resent = one(conn, SQL["read_todo_of_event"], {"event_id": event_id}, CreatedTodo)
@@ -147,16 +180,21 @@ def _target(conn: Connection, human: Human, queue_id: int) -> Target:
     return found
 
 
-def _hold_open(conn: Connection, found: Target) -> None:
-    """Hold the endpoint against a revoke until the commit; a team's queue has none."""
+def _hold_team_queue(conn: Connection, human: Human, queue_id: int) -> None:
+    """Hold a team's queue against its deletion until the commit; NotFound when it is gone."""
+    params = {"human_id": human.id, "queue_id": queue_id}
+    if value(conn, SQL["lock_team_queue"], params) is None:
+        raise NotFound
+
+
+def _hold_open(conn: Connection, human: Human, found: Target) -> None:
+    """Hold the endpoint against a revoke until the commit, or the team's queue."""
+    params = {"endpoint_id": found.endpoint_id, "name": found.name}
     if found.endpoint_id is None:
-        return
-    if not found.in_scope:
+        _hold_team_queue(conn, human, found.queue_id)
+    elif not found.in_scope:
         raise Conflict("No agent drains this queue: it is outside the endpoint's scope.")
-    locked = value(
-        conn, SQL["lock_queue"], {"endpoint_id": found.endpoint_id, "name": found.name}
-    )
-    if locked is None:
+    elif value(conn, SQL["lock_queue"], params) is None:
         raise Conflict("The endpoint is revoked.", state="revoked")
 
 
@@ -169,10 +207,6 @@ def _lock_queue(conn: Connection, found: Configurable, work: NewWork) -> int:
     if not isinstance(queue_id, int):
         raise Conflict("The endpoint is revoked.", state="revoked")
     return queue_id
-
-
-def _place(found: Configurable, queue_id: int) -> _Place:
-    return _Place(queue_id, found.id, None)
 
 
 def _todo(conn: Connection, place: _Place, work: NewWork) -> NewTodo:

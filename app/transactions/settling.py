@@ -18,6 +18,7 @@ from app.domain.todos import (
     Todo,
     check_artifact,
     cut_summary,
+    is_todo_id,
     lease_seconds,
     retry_backoff,
 )
@@ -109,6 +110,8 @@ def retry_now(db: Database, human: Human, todo_id: str) -> Todo:
     another live todo has taken its key.
     """
     with db.transaction() as conn:
+        # Before the todo, as a deletion of the queue does: it finds no live todo and none comes.
+        database.run(conn, SQL["lock_team_queue_of_todo"], _named(human, todo_id))
         held = holders.lock(conn, holders.of_human(human), todo_id)
         if held.state != State.FAILED:
             raise Conflict("Only a failed todo can be retried.")
@@ -221,6 +224,10 @@ def _outcome(todo: Todo) -> str:
     if todo.state != State.FAILED:
         return todo.state
     return "dead_lettered" if todo.dead_letter else "retry_scheduled"
+
+
+def _named(human: Human, todo_id: str) -> dict[str, object]:
+    return {"human_id": human.id, "todo_id": todo_id if is_todo_id(todo_id) else ""}
 
 
 def _facts(conn: Connection, human: Human, held: Held) -> _Facts:

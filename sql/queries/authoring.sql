@@ -10,6 +10,14 @@ select q.id
    and (e.expires_at is null or e.expires_at > clock())
    for share of e;
 
+-- name: lock_team_queue
+-- The queue's key, as the todo will hold it: a deletion waits, and then finds the todo.
+select q.id
+  from queues q
+  join team_roles r on r.team_id = q.team_id
+ where q.id = %(queue_id)s and r.human_id = %(human_id)s
+   for key share of q;
+
 -- name: read_target
 -- A queue the human may write todos for, by its id. Foreign, unknown and not allowed: no row.
 select q.id as queue_id, q.name, q.endpoint_id, q.team_id, e.slug,

@@ -70,6 +70,16 @@ update todo_attempts a
   from released, todo
  where a.todo_id = todo.id and a.seq = todo.attempts_total and a.ended_at is null;
 
+-- name: lock_team_queue_of_todo
+-- A team's queue against its deletion, which would take along what lives again here. No row for an
+-- endpoint's queue: that goes with its endpoint, which is held below.
+select q.id
+  from todos t
+  join queues q on q.id = t.queue_id
+  join team_roles r on r.team_id = q.team_id
+ where t.id = %(todo_id)s and r.human_id = %(human_id)s
+   for key share of q;
+
 -- name: lock_endpoint_of_queue
 -- Shared, after the todo: a revoke that is under way commits first, and is seen by the next look.
 select e.id

@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
-from app.api.operator import admission, agents, endpoints, events, me, presence, todos, webhooks
+from app.api.operator import (
+    admission,
+    agents,
+    endpoints,
+    events,
+    me,
+    presence,
+    team_grants,
+    team_queues,
+    todos,
+    webhooks,
+)
 from app.api.operator.door import bp
 
 __all__ = [
-    "admission", "agents", "bp", "endpoints", "events", "me", "presence", "todos", "webhooks",
+    "admission", "agents", "bp", "endpoints", "events", "me", "presence", "team_grants",
+    "team_queues", "todos", "webhooks",
 ]  # fmt: skip

@@ -24,6 +24,8 @@ READS = [
     "/webhooks",
     f"/endpoints/{SOME_ID}/webhooks",
     f"/endpoints/{SOME_ID}/presence",
+    f"/endpoints/{SOME_ID}/team-queues",
+    f"/teams/{SOME_ID}/queues",
     f"/webhooks/{SOME_ID}/routes",
     "/events",
     "/events/1",
@@ -50,6 +52,11 @@ WRITES = [
     ("DELETE", f"/webhooks/{SOME_ID}", {}),
     ("POST", f"/webhooks/{SOME_ID}/routes", {"endpoint": SOME_ID}),
     ("DELETE", f"/webhooks/{SOME_ID}/routes/{SOME_ID}", {}),
+    ("POST", f"/teams/{SOME_ID}/queues", {"name": "q"}),
+    ("DELETE", f"/teams/{SOME_ID}/queues/a/b", {}),
+    ("POST", f"/teams/{SOME_ID}/queues/a/b/todos", {"title": "t"}),
+    ("PUT", f"/endpoints/{SOME_ID}/team-queues/{SOME_ID}/a/b", {}),
+    ("DELETE", f"/endpoints/{SOME_ID}/team-queues/{SOME_ID}/a/b", {}),
     *(
         ("POST", f"/todos/{SOME_TODO}/{act}", {})
         for act in ("retry", "discard", "release", "complete", "fail")
