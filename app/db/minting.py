@@ -9,7 +9,13 @@ import uuid
 import uuid_utils
 
 from app.domain.todos import todo_id
-from app.domain.tokens import ENDPOINT_PREFIX, OPERATOR_PREFIX, REFRESH_PREFIX
+from app.domain.tokens import (
+    ACCESS_PREFIX,
+    CODE_PREFIX,
+    ENDPOINT_PREFIX,
+    OPERATOR_PREFIX,
+    REFRESH_PREFIX,
+)
 
 _TAIL_ALPHABET = "abcdefghijkmnpqrstuvwxyz23456789"
 _TAIL_LENGTH = 4
@@ -28,12 +34,12 @@ def operator_token() -> str:
 
 def oauth_code() -> str:
     """`sbc_` and 256 random bits in base64url: what a consent is worth, for a minute and once."""
-    return "sbc_" + secrets.token_urlsafe(32)
+    return CODE_PREFIX + secrets.token_urlsafe(32)
 
 
 def access_token() -> str:
     """`sba_` and 256 random bits in base64url: opens one surface for an hour."""
-    return "sba_" + secrets.token_urlsafe(32)
+    return ACCESS_PREFIX + secrets.token_urlsafe(32)
 
 
 def refresh_family() -> str:

@@ -10,6 +10,8 @@ from app.domain.errors import InvalidArgument
 
 ENDPOINT_PREFIX = "sbk_"
 OPERATOR_PREFIX = "sbo_"
+CODE_PREFIX = "sbc_"
+ACCESS_PREFIX = "sba_"
 REFRESH_PREFIX = "sbr_"
 NAME_MAX = 100
 

@@ -14,14 +14,14 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from app.db import journal, minting
-from app.db.database import Connection, Database, many, one, value
+from app.db.database import Connection, Database, many, one, run, value
 from app.db.statements import load
 from app.domain import oauth
 from app.domain.callers import Human
-from app.domain.errors import InvalidArgument
+from app.domain.errors import Conflict, InvalidArgument
 from app.domain.oauth import AuthorizeRequest, Fault, Kind, Wanted
 from app.domain.references import parse_uuid, storable
-from app.domain.tokens import hash_token
+from app.domain.tokens import CODE_PREFIX, hash_token
 
 SQL = load("oauth")
 
@@ -70,11 +70,35 @@ class _Client:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class _Grant:
+    grant_id: UUID
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Endpoint:
     id: UUID
     slug: str
     agent_name: str
     scope_verbs: list[str]
+
+
+def trust(db: Database, request: AuthorizeRequest) -> str:
+    """The client's registered redirect URI that the request names in every character.
+
+    Raises InvalidArgument on `client_id` or `redirect_uri`: then nothing may redirect.
+    """
+    with db.reading() as conn:
+        return _trusted(conn, request)[1]
+
+
+def check(db: Database, request: AuthorizeRequest) -> SentBack | None:
+    """The fault to send back before anybody has signed in, or None when a human is to be asked.
+
+    Raises as `trust`. It tells nothing of endpoints: those are judged for a human.
+    """
+    wanted = oauth.judge(request)
+    uri = trust(db, request)
+    return SentBack(url=_refused(uri, request, wanted)) if isinstance(wanted, Fault) else None
 
 
 def begin(db: Database, human: Human, request: AuthorizeRequest) -> Asked | SentBack:
@@ -107,48 +131,44 @@ def allow(
     *,
     endpoint_id: str | None = None,
     verbs: tuple[str, ...] = (),
+    once: str | None = None,
 ) -> str:
     """The human said yes: the redirect URL with `code`, `state` and `iss`, valid 60 s and once.
 
     For an agent grant `endpoint_id` and `verbs` are what was chosen and ticked; an operator grant
-    takes neither. Raises InvalidArgument on `endpoint` (none chosen; foreign, unknown and revoked
-    are one) or `verbs` (none ticked, or one that was not listed), so that the page can ask again;
-    otherwise as `begin`, a later fault being an URL with `error`.
+    takes neither. `once` names the form: sent twice, it makes one code and both answers carry it,
+    until the app has used it; then, or with other answers, Conflict. Raises InvalidArgument on
+    `endpoint` (none chosen; foreign, unknown and revoked are one) or `verbs` (none ticked, or one
+    that was not listed), so that the page can ask again; otherwise as `begin`, a later fault being
+    an URL with `error`.
     """
     code = minting.oauth_code()
+    if once:
+        code = CODE_PREFIX + db.sealer.once_token(human.id, f"oauth {once}")
     with db.transaction() as conn:
         client, uri = _trusted(conn, request)
         wanted = oauth.judge(request)
         if isinstance(wanted, Fault):
             return _refused(uri, request, wanted)
-        grant_id = minting.new_id()
-        params = {
-            "code_hash": hash_token(code),
+        chosen: dict[str, object] = {"endpoint_id": None, "verbs": None}
+        if wanted.resource.kind == "agent":
+            chosen = _chosen(_choices(conn, human, wanted), endpoint_id, verbs)
+        grant_id = _insert_code(conn, code, {
             "client_id": client.client_id,
-            "grant_id": grant_id,
             "human_id": human.id,
             "redirect_uri": uri,
             "code_challenge": wanted.code_challenge,
             "resource": wanted.resource.url,
-            "seconds": CODE_SECONDS,
-        }
-        if wanted.resource.kind == "agent":
-            chosen = _chosen(_choices(conn, human, wanted), endpoint_id, verbs)
-            given = [verb for verb in chosen.verbs if verb in verbs]
-            agent = {"endpoint_id": chosen.id, "verbs": given}
-            inserted = value(conn, SQL["insert_agent_code"], {**params, **agent})
-        else:
-            inserted = value(conn, SQL["insert_operator_code"], params)
-        if inserted is None:
-            raise _no_endpoint()
-        value(conn, SQL["mark_client_used"], {"client_id": client.client_id})
+            **chosen,
+        })  # fmt: skip
+        run(conn, SQL["mark_client_used"], {"client_id": client.client_id})
     journal.note("oauth_allowed", client=client.client_id, grant=grant_id)
     said = {"code": code, "state": request.state, "iss": request.base_url}
     return oauth.with_answer(uri, said)
 
 
 def deny(db: Database, human: Human, request: AuthorizeRequest) -> str:
-    """The human said no: the redirect URL with `access_denied`; raises as `begin`.
+    """The human said no: the redirect URL with `access_denied`; raises as `trust`.
 
     Nothing about the human is told, so it is the same for whoever is asked.
     """
@@ -202,7 +222,8 @@ def _choice(row: _Endpoint, asked: tuple[str, ...] | None) -> EndpointChoice:
 
 def _chosen(
     choices: tuple[EndpointChoice, ...], endpoint_id: str | None, verbs: tuple[str, ...]
-) -> EndpointChoice:
+) -> dict[str, object]:
+    """What the code is bound to, as parameters."""
     wanted = parse_uuid(endpoint_id or "")
     found = next((each for each in choices if each.id == wanted), None)
     if found is None:
@@ -211,7 +232,24 @@ def _chosen(
         raise InvalidArgument("Tick at least one thing the agent may do.", field="verbs")
     if not set(verbs) <= set(found.verbs):
         raise InvalidArgument("Tick only what this page lists for the endpoint.", field="verbs")
-    return found
+    given = [verb for verb in found.verbs if verb in verbs]
+    return {"endpoint_id": found.id, "verbs": given}
+
+
+def _insert_code(conn: Connection, code: str, bound: dict[str, object]) -> UUID:
+    kind = "operator" if bound["endpoint_id"] is None else "agent"
+    params = {
+        "code_hash": hash_token(code),
+        "grant_id": minting.new_id(),
+        "seconds": CODE_SECONDS,
+        **bound,
+    }
+    made = one(conn, SQL[f"insert_{kind}_code"], params, _Grant)
+    if made is None:
+        if value(conn, SQL["read_code"], params) is not None:
+            raise Conflict("You have answered this app already.")
+        raise _no_endpoint()
+    return made.grant_id
 
 
 def _no_endpoint() -> InvalidArgument:

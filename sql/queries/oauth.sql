@@ -21,8 +21,9 @@ select e.id, e.slug, a.name as agent_name, e.scope_verbs
 
 -- name: insert_agent_code
 -- Who may consent is asked again here, and the verbs are held against the endpoint's scope once
--- more: whatever the page said, no code exists for what this human may not give.
-insert into oauth_codes (code_hash, client_id, grant_id, granted_by_human_id, endpoint_id,
+-- more: whatever the page said, no code exists for what this human may not give. The same form
+-- sent twice finds its code, until the app has used it or the answers are others.
+insert into oauth_codes as c (code_hash, client_id, grant_id, granted_by_human_id, endpoint_id,
                          scope_verbs, redirect_uri, code_challenge, resource, expires_at)
 select %(code_hash)s, %(client_id)s, %(grant_id)s, h.human_id, e.id, %(verbs)s::text[],
        %(redirect_uri)s, %(code_challenge)s, %(resource)s,
@@ -37,18 +38,32 @@ select %(code_hash)s, %(client_id)s, %(grant_id)s, h.human_id, e.id, %(verbs)s::
    and e.state = 'active' and (e.expires_at is null or e.expires_at > clock())
    and t.suspended_at is null
    and %(verbs)s::text[] <@ e.scope_verbs
-returning grant_id;
+    on conflict (code_hash) do update set grant_id = c.grant_id
+ where c.used_at is null and c.expires_at > clock()
+   and (c.endpoint_id, c.scope_verbs, c.client_id, c.redirect_uri, c.code_challenge, c.resource)
+     = (excluded.endpoint_id, excluded.scope_verbs, excluded.client_id, excluded.redirect_uri,
+        excluded.code_challenge, excluded.resource)
+returning c.grant_id;
 
 -- name: insert_operator_code
--- A human consents for nobody but themselves.
-insert into oauth_codes (code_hash, client_id, grant_id, granted_by_human_id, human_id,
+-- A human consents for nobody but themselves. The same form sent twice is answered as above.
+insert into oauth_codes as c (code_hash, client_id, grant_id, granted_by_human_id, human_id,
                          redirect_uri, code_challenge, resource, expires_at)
 select %(code_hash)s, %(client_id)s, %(grant_id)s, p.id, p.id,
        %(redirect_uri)s, %(code_challenge)s, %(resource)s,
        clock() + make_interval(secs => %(seconds)s)
   from humans p
  where p.id = %(human_id)s and p.suspended_at is null
-returning grant_id;
+    on conflict (code_hash) do update set grant_id = c.grant_id
+ where c.used_at is null and c.expires_at > clock()
+   and (c.human_id, c.client_id, c.redirect_uri, c.code_challenge, c.resource)
+     = (excluded.human_id, excluded.client_id, excluded.redirect_uri, excluded.code_challenge,
+        excluded.resource)
+returning c.grant_id;
+
+-- name: read_code
+-- Nothing was inserted: was it this form, sent once more after its code was used?
+select 1 from oauth_codes where code_hash = %(code_hash)s;
 
 -- name: mark_client_used
 -- Keeps a client that people use from being swept as one that nobody came back to.
