@@ -54,7 +54,11 @@ class Site:
         grouped = self._settings.grouped_commit
         database = self._closing.enter_context(
             parts.open_database(
-                urls, key, has_grouped_commit=grouped, hooks=parts.hook_rules(self._settings)
+                urls,
+                key,
+                has_grouped_commit=grouped,
+                most_teams_per_human=self._settings.max_teams_per_human,
+                hooks=parts.hook_rules(self._settings),
             )
         )
         counting = measuring.join(os.environ, "w")

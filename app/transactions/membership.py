@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from app.db.database import Connection, Database, many, run, value
+from app.db.database import Connection, Database, many, run
 from app.db.statements import load
 from app.domain.errors import NotFound
 from app.transactions import ending, reopening, ringing
@@ -16,11 +16,23 @@ from app.transactions.ending import ClosedAttempt
 SQL = load("membership")
 
 
+SOURCES = ("manual", "oidc_group")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Membership:
+    """One human in one team."""
+
+    team_id: UUID
+    human_id: UUID
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lost:
     """What a removal ended. Hand it to `announce` after the commit.
 
-    `is_member_still`: another source keeps the human in the team, so nothing was released.
+    `is_member_still`: another source keeps every one of the humans in their teams, so nothing was
+    released.
     """
 
     is_member_still: bool
@@ -49,17 +61,30 @@ def remove_member(db: Database, team_id: UUID, human_id: UUID, *, source: str = 
 
 def remove(conn: Connection, team_id: UUID, human_id: UUID, *, source: str) -> Lost:
     """The same inside the caller's transaction, which holds no lock of a membership yet."""
-    params = {
-        "team_id": team_id,
-        "human_id": human_id,
-        "source": source,
-        "owner": f"op:{human_id}",
-    }
+    return remove_many(conn, [Membership(team_id=team_id, human_id=human_id)], (source,))
+
+
+def remove_entirely(conn: Connection, team_id: UUID, human_id: UUID) -> Lost:
+    """End a membership whatever it comes from. Raises NotFound when there is none."""
+    return remove_many(conn, [Membership(team_id=team_id, human_id=human_id)], SOURCES)
+
+
+def remove_many(
+    conn: Connection, memberships: Sequence[Membership], sources: Sequence[str]
+) -> Lost:
+    """End memberships of these sources and release what those held who are out now, once each.
+
+    Todos of all of them are locked first, together, in id order. Hold no lock of a todo or a
+    membership before. Raises NotFound when none of them was there.
+    """
+    params = _params(memberships, sources)
     locked = _lock_held(conn, params)
-    if run(conn, SQL["delete_membership"], params) == 0:
+    if run(conn, SQL["delete_memberships"], params) == 0:
         raise NotFound
-    if value(conn, SQL["read_is_member"], params):
+    out = many(conn, SQL["read_who_is_out"], params, Membership)
+    if not out:
         return Lost(is_member_still=True)
+    params = _params(out, sources)
     # What was claimed while we waited for a lock above is held by now: look once more.
     ids = sorted({*locked, *_lock_held(conn, params)})
     released = many(conn, SQL["mark_held_released"], {**params, "ids": ids}, _Held)
@@ -82,6 +107,14 @@ def announce(db: Database, lost: Lost) -> None:
     db.feed.reopened(*freed)
     rung = reopening.detect(db, freed)
     ringing.requeued(db, lost.released, tells_hooks=False, rung=rung)
+
+
+def _params(memberships: Sequence[Membership], sources: Sequence[str]) -> dict[str, object]:
+    return {
+        "team_ids": [each.team_id for each in memberships],
+        "human_ids": [each.human_id for each in memberships],
+        "sources": list(sources),
+    }
 
 
 def _lock_held(conn: Connection, params: Mapping[str, object]) -> list[str]:
