@@ -26,6 +26,7 @@ from app.web import (
     budgets,
     endpoint_hooks,
     endpoint_presence,
+    endpoint_teams,
     endpoints,
     help,
     live,
@@ -42,7 +43,7 @@ from app.web import settings as preferences  # `app.settings` is the server's ow
 
 _PAGES = (
     account, oidc, board, todos, todo_actions, add_todo, queues, budgets, endpoints,
-    endpoint_presence, endpoint_hooks, vend, webhooks, preferences, live, help,
+    endpoint_presence, endpoint_hooks, endpoint_teams, vend, webhooks, preferences, live, help,
 )  # fmt: skip
 _SURFACES = (health, metrics, stream, agent, operator, ingest)
 _DOORS = tuple(door.bp for door in (*_PAGES, *_SURFACES))

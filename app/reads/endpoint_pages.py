@@ -63,6 +63,7 @@ class QueueOfEndpoint:
 
     id: int
     name: str
+    is_team: bool
     is_granted: bool
 
 

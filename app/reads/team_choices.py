@@ -13,13 +13,17 @@ SQL = load("team_choices")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Grantable:
-    """A team's queue that could be granted; `queue` is its display name, `team` a slug."""
+class Reachable:
+    """A team's queue an endpoint drains (`is_granted`) or could; `queue` is its display name,
+    `team` a slug, `held` how many of its todos the endpoint has claimed.
+    """
 
     queue_id: int
     team: str
     name: str
     queue: str
+    is_granted: bool
+    held: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,14 +43,14 @@ def administered(db: Database, human: Human) -> list[str]:
     return [each.slug for each in found]
 
 
-def grantable(db: Database, human: Human, endpoint_id: UUID) -> list[Grantable]:
-    """The team queues that an endpoint could drain besides and the human may grant it, by name.
+def reachable(db: Database, human: Human, endpoint_id: UUID) -> list[Reachable]:
+    """The team queues that an endpoint drains, or that the human may grant it, by name.
 
     None for an endpoint the human may not configure. (operator-api.md, "Teams")
     """
     params = {"human_id": human.id, "endpoint_id": endpoint_id}
     with db.reading() as conn:
-        return many(conn, SQL["read_grantable"], params, Grantable)
+        return many(conn, SQL["read_reachable"], params, Reachable)
 
 
 def targets(db: Database, human: Human) -> list[str]:

@@ -114,8 +114,12 @@ def endpoint_line(row: SeenEndpoint, zone: str | None) -> EndpointLine:
 
 
 def endpoint_view(page: EndpointPage, zone: str | None, *, webhooks: int) -> EndpointView:
-    """One endpoint's page with so many webhooks, times in the viewer's zone or UTC."""
+    """One endpoint's page with so many webhooks, times in the viewer's zone or UTC.
+
+    Its team queues have a section of their own for whoever may take them away.
+    """
     row = page.granted
+    manages = row.may_configure
     may_have_more = webhooks < row.webhook_max
     is_active = row.state == "active"
     return EndpointView(
@@ -133,7 +137,7 @@ def endpoint_view(page: EndpointPage, zone: str | None, *, webhooks: int) -> End
         expires=instant(row.expires_at, zone),
         seen=instant(row.last_seen_at, zone),
         grants=_grants(row.verbs),
-        queues=[_queue_link(queue) for queue in page.queues],
+        queues=[_queue_link(each) for each in page.queues if not (manages and each.is_team)],
         lease=lease_words(row.default_lease_ttl_seconds),
         ceiling=_ceiling(row),
         held=[_held(one, zone) for one in page.held[:MOST_HELD]],

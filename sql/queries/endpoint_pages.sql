@@ -33,6 +33,7 @@ select e.id, e.slug, a.name as agent_name, t.slug as team, h.role in ('owner', '
 -- name: read_queues
 -- The endpoint's own queues, and those of teams it was granted and the viewer may see.
 select q.id, case when t.id is null then q.name else 'team:' || t.slug || '/' || q.name end as name,
+       t.id is not null as is_team,
        t.id is not null or q.name = any (e.scope_queues) as is_granted
   from human_queues h
   join queues q on q.id = h.queue_id

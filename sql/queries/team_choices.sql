@@ -8,10 +8,15 @@ select t.slug
  where r.human_id = %(human_id)s and r.role in ('owner', 'admin')
  order by t.slug;
 
--- name: read_grantable
--- Team queues that an endpoint does not drain yet and could: of any team of the human's for an
--- endpoint of their own, of the owning team alone for a team's, and then for its admins only.
-select q.id as queue_id, t.slug as team, q.name, 'team:' || t.slug || '/' || q.name as queue
+-- name: read_reachable
+-- Team queues that an endpoint drains or could: of any team of the human's for an endpoint of their
+-- own, of the owning team alone for a team's, and then for its admins only. With what it holds.
+select q.id as queue_id, t.slug as team, q.name, 'team:' || t.slug || '/' || q.name as queue,
+       exists (select 1 from endpoint_team_grants g
+                where g.endpoint_id = e.id and g.queue_id = q.id) as is_granted,
+       (select count(*) from todos d
+         where d.queue_id = q.id and d.state = 'claimed'
+           and d.claimed_by_endpoint_id = e.id) as held
   from human_endpoints h
   join endpoints e on e.id = h.endpoint_id
   join agents a on a.id = e.agent_id
@@ -20,8 +25,6 @@ select q.id as queue_id, t.slug as team, q.name, 'team:' || t.slug || '/' || q.n
   join queues q on q.team_id = t.id
  where h.human_id = %(human_id)s and e.id = %(endpoint_id)s and h.role in ('owner', 'admin')
    and (a.owner_team_id = t.id or a.owner_human_id = h.human_id)
-   and not exists (select 1 from endpoint_team_grants g
-                    where g.endpoint_id = e.id and g.queue_id = q.id)
  order by t.slug, q.name;
 
 -- name: read_targets

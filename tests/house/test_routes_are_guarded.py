@@ -19,6 +19,7 @@ GUARDS: dict[str, set[str]] = {
     "endpoints": {"identify_session", "check_form"},
     "endpoint_presence": {"identify_session", "check_form"},
     "endpoint_hooks": {"identify_session", "check_form"},
+    "endpoint_teams": {"identify_session", "check_form"},
     "vend": {"identify_session", "check_form"},
     "webhooks": {"identify_session", "check_form"},
     "todos": {"identify_session", "check_form"},

@@ -157,6 +157,12 @@ TABLE: dict[str, Row] = {
     "GET endpoint_hooks.show_delete": page(
         "/endpoints/{endpoint}/hooks/{hook}/delete", member=404),
     "POST endpoint_hooks.delete": form("/endpoints/{endpoint}/hooks/{hook}/delete", member=404),
+    "POST endpoint_teams.grant": form(
+        "/endpoints/{second}/team-queues", {"team_queue": "{drained}"}, member=404),
+    "GET endpoint_teams.show_remove": page(
+        "/endpoints/{endpoint}/team-queues/{drained}/remove", member=404),
+    "POST endpoint_teams.remove": form(
+        "/endpoints/{endpoint}/team-queues/{drained}/remove", member=404),
     "GET endpoints.show_revoke": page("/endpoints/{endpoint}/revoke", member=404),
     "POST endpoints.revoke": form("/endpoints/{endpoint}/revoke", member=404),
     "GET endpoints.show_delete": page("/endpoints/{revoked}/delete", member=404),
@@ -258,6 +264,7 @@ def _scene(
     make.policy(paused, max_in_flight=0, human=human)
     hook = make.webhook(first)
     make.route(hook, third, granted_by=human)
+    drained = _drained(make, human, first, team)
     title = f"{first.agent_name} secret"
     todo = {
         "todo": make.todo(queue=queue, title=title),
@@ -271,6 +278,7 @@ def _scene(
         "second": str(second.id), "target": str(third.id), "revoked": str(gone.id),
         "webhook": str(hook.id), "hook": str(make.notify_hook(first)),
         "link": make.login_link(human), "topic": "claims",
+        "drained": str(int(drained)),
         "token": hashlib.sha256(make.operator_token(human, name=f"{title} token").encode()
                                 ).hexdigest(),
         **{name: str(made) for name, made in todo.items()},
@@ -278,6 +286,16 @@ def _scene(
     }  # fmt: skip
     return Scene(human=human, names=names, words=(title, first.slug, second.slug), member=member,
                  admin=admin, team=team)
+
+
+def _drained(make: Make, human: Human, first: Endpoint, team: Team | None) -> QueueId:
+    """A team queue the endpoint drains: of the team that owns it, or of one its owner works in."""
+    if team is None:
+        team = make.team()
+        make.member(team, human)
+    queue = make.team_queue(team, "shared")
+    make.grant(first, queue)
+    return queue
 
 
 def _drafts(make: Make, human: Human, first: Endpoint, hook: str, title: str) -> dict[str, str]:
@@ -337,7 +355,8 @@ def everything(make: Make) -> str:
 
 
 _UNKNOWN = {
-    "queue": "999999999", "paused": "999999999", "topic": "nothing", "link": "nothing",
+    "queue": "999999999", "drained": "999999999", "paused": "999999999", "topic": "nothing",
+    "link": "nothing",
     "token": "0" * 64, **dict.fromkeys(("todo", "mine", "dead", "parked"), "td_" + "0" * 32),
 }  # fmt: skip
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pytest
 from werkzeug.test import TestResponse
 
-from app.domain.callers import Human
+from app.domain.callers import Endpoint, Human
 from tests.support import page
 from tests.support.client import Browser
 from tests.support.make import Make, QueueId, Team
@@ -148,3 +148,121 @@ def test_a_review_read_before_the_owner_changed_vends_nothing(
 
     assert seat.post(f"{VEND}/confirm", reviewed).status_code == 409
     assert make.value("select count(*) from agents") == 0
+
+
+# --- the team queues an endpoint drains ----------------------------------------------------------
+
+
+def at(endpoint: Endpoint, below: str = "") -> str:
+    """The address of an endpoint's page, or of its team queues."""
+    return f"/endpoints/{endpoint.id}{below}"
+
+
+def grants(make: Make) -> list[tuple[object, ...]]:
+    """Every grant there is."""
+    return make.rows("select endpoint_id, queue_id from endpoint_team_grants order by 1, 2")
+
+
+def test_a_member_grants_a_team_queue_to_an_own_endpoint_and_takes_it_away(
+    browser: Seat, make: Make, crew: Crew
+) -> None:
+    lane, seat = make.endpoint(crew.hand, name="lane m"), browser(crew.hand)
+    empty = seat.get(at(lane))
+
+    for _ in range(2):
+        granted = seat.post(at(lane, "/team-queues"), {"team_queue": str(int(crew.triage))})
+        assert granted.headers["Location"] == at(lane) + "#team-queues"
+    drains = seat.get(at(lane))
+    held = make.todo(queue=crew.triage, state="claimed", holder=lane, title="Held")
+    remove = links(drains)[f"Take team:night/triage away from {lane.slug}"]
+    asked = seat.get(remove)
+    before = grants(make)
+    removed = [seat.post(remove) for _ in range(2)]
+
+    assert choices(empty, "team_queue") == [str(int(crew.triage))]
+    assert "It drains no team queue." in text(empty)
+    assert f"{lane.slug} drains team:night/triage now." in drains.text
+    assert "It drains every team queue that you may grant it." in text(drains)
+    assert "1 todo of it that" in text(asked)
+    assert before == [(lane.id, int(crew.triage))]
+    assert [answer.headers["Location"] for answer in removed] == [at(lane) + "#team-queues"] * 2
+    assert grants(make) == []
+    assert make.rows("select state, owner, attempt from todos where id = %s", held) == [
+        ("pending", None, 1)]  # fmt: skip
+    assert "does not drain" in seat.get(seat.get(remove).headers["Location"]).text
+
+
+def test_what_may_be_granted_follows_the_owner_of_the_endpoint(
+    browser: Seat, make: Make, crew: Crew
+) -> None:
+    """An own endpoint reaches every team of its owner; a team's reaches that team alone."""
+    day = make.rows("select id, slug from teams where slug = 'day'")[0]
+    both = Team(id=day[0], slug="day")
+    make.member(both, crew.chief)
+    own, shared = make.endpoint(crew.chief), make.endpoint(crew.boss, crew.team)
+    alien = make.endpoint(crew.stranger, both)
+    seat = browser(crew.chief)
+
+    offered = {lane.slug: choices(seat.get(at(lane)), "team_queue")
+               for lane in (own, shared, alien)}  # fmt: skip
+    outside = seat.post(at(shared, "/team-queues"), {"team_queue": str(int(crew.others))})
+    made = seat.post(at(shared, "/team-queues"), {"team_queue": str(int(crew.triage))})
+
+    assert offered == {own.slug: [str(int(crew.others)), str(int(crew.triage))],
+                       shared.slug: [str(int(crew.triage))], alien.slug: []}  # fmt: skip
+    assert outside.status_code == 422
+    assert "Choose one of the team queues that you may grant." in outside.text
+    assert made.status_code == 303
+    assert grants(make) == [(shared.id, int(crew.triage))]
+
+
+def test_a_plain_member_sees_what_a_teams_endpoint_drains_and_changes_nothing(
+    browser: Seat, make: Make, crew: Crew
+) -> None:
+    shared = make.endpoint(crew.boss, crew.team)
+    make.grant(shared, crew.triage)
+    member, admin = browser(crew.hand), browser(crew.chief)
+    below = f"/team-queues/{int(crew.triage)}/remove"
+
+    seen, managed = member.get(at(shared)), admin.get(at(shared))
+    answers = [member.post(at(shared, "/team-queues"), {"team_queue": str(int(crew.triage))}),
+               member.get(at(shared, below)), member.post(at(shared, below))]  # fmt: skip
+
+    assert links(seen)["team:night/triage"] == f"/queues/{int(crew.triage)}"
+    assert "Take team:night/triage away" not in seen.text
+    assert f"Take team:night/triage away from {shared.slug}" in links(managed)
+    assert [answer.status_code for answer in answers] == [404] * 3
+    assert grants(make) == [(shared.id, int(crew.triage))]
+    assert browser(crew.stranger).get(at(shared)).status_code == 404
+
+
+@pytest.mark.parametrize("queue", ["foreign", "unknown", "malformed"])
+def test_a_queue_out_of_reach_reads_like_one_that_does_not_exist(
+    browser: Seat, make: Make, crew: Crew, queue: str
+) -> None:
+    lane, seat = make.endpoint(crew.hand), browser(crew.hand)
+    number = {"foreign": str(int(crew.others)), "unknown": "999999999",
+              "malformed": f"+{int(crew.triage)}"}[queue]  # fmt: skip
+
+    posted = seat.post(at(lane, "/team-queues"), {"team_queue": number})
+    asked = seat.get(at(lane, f"/team-queues/{number}/remove"))
+    removed = seat.post(at(lane, f"/team-queues/{number}/remove"))
+
+    assert (posted.status_code, asked.status_code, removed.status_code) == (422, 404, 404)
+    assert "Choose one of the team queues that you may grant." in posted.text
+    assert grants(make) == []
+
+
+def test_a_revoked_endpoint_keeps_what_it_drained_and_is_granted_nothing(
+    browser: Seat, make: Make, crew: Crew
+) -> None:
+    lane, seat = make.endpoint(crew.hand), browser(crew.hand)
+    make.grant(lane, crew.triage)
+    make.run("update endpoints set state = 'revoked', revoked_at = clock() where id = %s", lane.id)
+
+    shown = seat.get(at(lane))
+    refused = seat.post(at(lane, "/team-queues"), {"team_queue": str(int(crew.triage))})
+
+    assert "team:night/triage" in links(shown)
+    assert "Take team:night/triage away" not in shown.text
+    assert refused.status_code == 409
