@@ -1,9 +1,7 @@
-"""What an OAuth client may ask for: its redirect URIs, resources, scopes and PKCE; all pure.
+"""What an OAuth client may ask a human for: resources, scopes and PKCE; all pure.
 
 Decisions, each once:
 
-- **Redirect URIs** are compared as text, whole: RFC 8252 would let a native app vary the port of a
-  loopback address, we do not; such an app registers the port it listens on (the CLI does).
 - **`resource`** (RFC 8707) is required and names the grant: `<base>/api` is an operator grant,
   `<base>/mcp/<slug>` an agent grant of that endpoint, `<base>/agent/v1` an agent grant of an
   endpoint the human chooses. Scheme and host may be spelled in capitals, the path may not.
@@ -12,21 +10,17 @@ Decisions, each once:
   `invalid_scope`. What was not asked for is not offered; what was asked for is not yet granted.
 - **PKCE** is required, S256 only.
 
-Source: identity.md, "OAuth server"; RFC 6749, 7636, 7591, 8252, 8707, 9207.
+Source: identity.md, "OAuth server"; RFC 6749, 7636, 8707, 9207.
 """
 
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 from urllib.parse import urlencode, urlsplit
 
-from app.domain.errors import InvalidArgument
-from app.domain.hook_urls import parse_hook_url
-from app.domain.tokens import check_name
 from app.domain.verbs import ADMISSION, GRANTABLE
 
 Kind: TypeAlias = Literal["agent", "operator"]
@@ -35,17 +29,14 @@ OPERATOR_SCOPE = "operator"
 SCOPES = (*GRANTABLE, OPERATOR_SCOPE)
 """Every scope there is: `scopes_supported` of the authorization server."""
 
-MOST_REDIRECT_URIS = 10
 LONGEST_STATE = 2048
 LONGEST_TEXT = 4096
-UNNAMED = "Unnamed app"
 
 PARAMETERS = (
     "response_type", "client_id", "redirect_uri", "scope", "state", "code_challenge",
     "code_challenge_method", "resource",
 )  # fmt: skip
 
-_LOOPBACK = ("127.0.0.1", "::1", "localhost")
 _CHALLENGE = re.compile(r"[A-Za-z0-9_-]{43}")  # a SHA-256 in base64url, nothing longer
 _SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _LONGEST_SLUG = 64
@@ -217,54 +208,11 @@ def ticked(verbs: Sequence[str]) -> tuple[str, ...]:
     return tuple(verb for verb in verbs if verb not in ADMISSION)
 
 
-def check_redirect_uris(uris: Sequence[str], field: str = "redirect_uris") -> tuple[str, ...]:
-    """The redirect URIs of a registration as given; InvalidArgument on `field`.
-
-    One to ten, each at most 2,048 bytes of ASCII, https, or http to this machine by the three
-    names it has; no fragment, no user name.
-    """
-    if not 1 <= len(uris) <= MOST_REDIRECT_URIS:
-        raise InvalidArgument(
-            f"{field}: name 1 to {MOST_REDIRECT_URIS} redirect URIs.", field=field
-        )
-    for uri in uris:
-        _check_redirect_uri(uri, field)
-    if len(set(uris)) != len(uris):
-        raise InvalidArgument(f"{field}: a redirect URI is named twice.", field=field)
-    return tuple(uris)
-
-
-def check_client_name(text: str | None, field: str = "client_name") -> str:
-    """A client's name for people, 1 to 100 characters with one at least to be seen."""
-    if text is None:
-        return UNNAMED
-    name = check_name(text, field)
-    if all(unicodedata.category(character)[0] in "CZ" for character in name):
-        raise InvalidArgument(f"{field}: must not be blank.", field=field)
-    return name
-
-
-def origin_of(redirect_uri: str) -> str:
-    """The origin of a registered redirect URI, as `form-action` of the consent page names it."""
-    url = parse_hook_url(redirect_uri, allows_http=True, field="redirect_uri")
-    return f"{url.scheme}://{url.authority}"
-
-
 def with_answer(redirect_uri: str, answer: dict[str, str | None]) -> str:
     """The redirect URI, byte for byte as registered, and our answer behind its own query."""
     said = urlencode({name: text for name, text in answer.items() if text is not None})
     mark = "&" if "?" in redirect_uri else "?"
     return f"{redirect_uri}{mark}{said}"
-
-
-def _check_redirect_uri(uri: str, field: str) -> None:
-    url = parse_hook_url(uri, allows_http=True, field=field)
-    if not uri.startswith(("https://", "http://")):
-        raise InvalidArgument(f"{field}: write the scheme in lower case.", field=field)
-    if url.scheme == "http" and url.host not in _LOOPBACK:
-        raise InvalidArgument(
-            f"{field}: http is only for 127.0.0.1, [::1] and localhost; use https.", field=field
-        )
 
 
 def _canonical(text: str) -> str | None:

@@ -14,32 +14,20 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from app.db import journal, minting
-from app.db.database import Connection, Database, many, one, run, value
+from app.db.database import Connection, Database, one, run, value
 from app.db.statements import load
 from app.domain import oauth
 from app.domain.callers import Human
 from app.domain.errors import Conflict, InvalidArgument
-from app.domain.oauth import AuthorizeRequest, Fault, Kind, Wanted
-from app.domain.references import parse_uuid, storable
+from app.domain.oauth import AuthorizeRequest, Fault, Kind
+from app.domain.references import parse_uuid
 from app.domain.tokens import CODE_PREFIX, hash_token
+from app.reads import oauth_asking
+from app.reads.oauth_asking import EndpointChoice as EndpointChoice
 
 SQL = load("oauth")
 
 CODE_SECONDS = 60
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EndpointChoice:
-    """An endpoint the human may hand out: the verbs to list, and those that stand ticked.
-
-    `ticked` never holds one of the two admission verbs, whatever was asked for.
-    """
-
-    id: UUID
-    slug: str
-    agent_name: str
-    verbs: tuple[str, ...]
-    ticked: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,23 +51,8 @@ class SentBack:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Client:
-    client_id: str
-    client_name: str
-    redirect_uris: list[str]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class _Grant:
     grant_id: UUID
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Endpoint:
-    id: UUID
-    slug: str
-    agent_name: str
-    scope_verbs: list[str]
 
 
 def trust(db: Database, request: AuthorizeRequest) -> str:
@@ -88,7 +61,7 @@ def trust(db: Database, request: AuthorizeRequest) -> str:
     Raises InvalidArgument on `client_id` or `redirect_uri`: then nothing may redirect.
     """
     with db.reading() as conn:
-        return _trusted(conn, request)[1]
+        return oauth_asking.trusted(conn, request)[1]
 
 
 def check(db: Database, request: AuthorizeRequest) -> SentBack | None:
@@ -108,11 +81,11 @@ def begin(db: Database, human: Human, request: AuthorizeRequest) -> Asked | Sent
     (a page, 400), Unavailable. Any later fault is SentBack.
     """
     with db.reading() as conn:
-        client, uri = _trusted(conn, request)
+        client, uri = oauth_asking.trusted(conn, request)
         wanted = oauth.judge(request)
         if isinstance(wanted, Fault):
             return SentBack(url=_refused(uri, request, wanted))
-        choices = _choices(conn, human, wanted)
+        choices = oauth_asking.choices(conn, human, wanted)
     if wanted.resource.slug is not None and not choices:
         return SentBack(url=_refused(uri, request, _NO_ENDPOINT))
     return Asked(
@@ -146,13 +119,13 @@ def allow(
     if once:
         code = CODE_PREFIX + db.sealer.once_token(human.id, f"oauth {once}")
     with db.transaction() as conn:
-        client, uri = _trusted(conn, request)
+        client, uri = oauth_asking.trusted(conn, request)
         wanted = oauth.judge(request)
         if isinstance(wanted, Fault):
             return _refused(uri, request, wanted)
         chosen: dict[str, object] = {"endpoint_id": None, "verbs": None}
         if wanted.resource.kind == "agent":
-            chosen = _chosen(_choices(conn, human, wanted), endpoint_id, verbs)
+            chosen = _chosen(oauth_asking.choices(conn, human, wanted), endpoint_id, verbs)
         grant_id = _insert_code(conn, code, {
             "client_id": client.client_id,
             "human_id": human.id,
@@ -173,7 +146,7 @@ def deny(db: Database, human: Human, request: AuthorizeRequest) -> str:
     Nothing about the human is told, so it is the same for whoever is asked.
     """
     with db.reading() as conn:
-        client, uri = _trusted(conn, request)
+        client, uri = oauth_asking.trusted(conn, request)
     journal.note("oauth_denied", client=client.client_id, human=human.id)
     return _refused(uri, request, _DENIED)
 
@@ -182,42 +155,6 @@ _DENIED = Fault(error="access_denied", description="The person who was asked sai
 _NO_ENDPOINT = Fault(
     error="invalid_target", description="There is no such endpoint that this person may grant."
 )
-
-
-def _trusted(conn: Connection, request: AuthorizeRequest) -> tuple[_Client, str]:
-    """The client, and its redirect URI once it equals a registered one in every character."""
-    if request.client_id is None or "client_id" in request.repeated:
-        raise InvalidArgument("The link does not say which app it is for.", field="client_id")
-    found = one(conn, SQL["read_client"], {"client_id": storable(request.client_id)}, _Client)
-    if found is None:
-        raise InvalidArgument("This server does not know the app.", field="client_id")
-    uri = request.redirect_uri
-    if uri is None or "redirect_uri" in request.repeated or uri not in found.redirect_uris:
-        raise InvalidArgument(
-            "The link leads back to an address that the app has not registered.",
-            field="redirect_uri",
-        )
-    return found, uri
-
-
-def _choices(conn: Connection, human: Human, wanted: Wanted) -> tuple[EndpointChoice, ...]:
-    """The endpoints the human may choose among; of a named one, that one or nothing."""
-    if wanted.resource.kind == "operator":
-        return ()
-    params = {"human_id": human.id, "slug": wanted.resource.slug}
-    rows = many(conn, SQL["read_choices"], params, _Endpoint)
-    return tuple(_choice(row, wanted.verbs) for row in rows)
-
-
-def _choice(row: _Endpoint, asked: tuple[str, ...] | None) -> EndpointChoice:
-    verbs = oauth.offered(row.scope_verbs, asked)
-    return EndpointChoice(
-        id=row.id,
-        slug=row.slug,
-        agent_name=row.agent_name,
-        verbs=verbs,
-        ticked=oauth.ticked(verbs),
-    )
 
 
 def _chosen(

@@ -1,30 +1,11 @@
--- Consent: what a client may be told, and the code a yes is worth.
-
--- name: read_client
--- Its redirect URIs come whole: they are compared as text, in every character.
-select client_id, client_name, redirect_uris
-  from oauth_clients
- where client_id = %(client_id)s;
-
--- name: read_choices
--- Active endpoints the human may configure; of a slug that is foreign, unknown or ended, no row.
-select e.id, e.slug, a.name as agent_name, e.scope_verbs
-  from human_endpoints h
-  join endpoints e on e.id = h.endpoint_id
-  join agents a on a.id = e.agent_id
-  left join teams t on t.id = a.owner_team_id
- where h.human_id = %(human_id)s and h.role in ('owner', 'admin')
-   and (%(slug)s::text is null or e.slug = %(slug)s)
-   and e.state = 'active' and (e.expires_at is null or e.expires_at > clock())
-   and t.suspended_at is null
- order by e.created_at desc, e.id desc;
+-- Consent: the code that a yes is worth.
 
 -- name: insert_agent_code
 -- Who may consent is asked again here, and the verbs are held against the endpoint's scope once
 -- more: whatever the page said, no code exists for what this human may not give. The same form
 -- sent twice finds its code, until the app has used it or the answers are others.
 insert into oauth_codes as c (code_hash, client_id, grant_id, granted_by_human_id, endpoint_id,
-                         scope_verbs, redirect_uri, code_challenge, resource, expires_at)
+                              scope_verbs, redirect_uri, code_challenge, resource, expires_at)
 select %(code_hash)s, %(client_id)s, %(grant_id)s, h.human_id, e.id, %(verbs)s::text[],
        %(redirect_uri)s, %(code_challenge)s, %(resource)s,
        clock() + make_interval(secs => %(seconds)s)
@@ -48,7 +29,7 @@ returning c.grant_id;
 -- name: insert_operator_code
 -- A human consents for nobody but themselves. The same form sent twice is answered as above.
 insert into oauth_codes as c (code_hash, client_id, grant_id, granted_by_human_id, human_id,
-                         redirect_uri, code_challenge, resource, expires_at)
+                              redirect_uri, code_challenge, resource, expires_at)
 select %(code_hash)s, %(client_id)s, %(grant_id)s, p.id, p.id,
        %(redirect_uri)s, %(code_challenge)s, %(resource)s,
        clock() + make_interval(secs => %(seconds)s)
