@@ -113,10 +113,14 @@ class Keeper:
 
     def __init__(self, url: str) -> None:
         self._conn = psycopg.connect(url, autocommit=True)
-        self._conn.execute("create schema kept")
         self._tables = [str(name) for (name,) in self._conn.execute(
             "select relname from pg_class where relnamespace = 'public'::regnamespace"
             " and relkind = 'r' and relname <> 'schema_migrations' order by 1").fetchall()]
+        self.keep()
+
+    def keep(self) -> None:
+        """Takes what is there now for the beginning."""
+        self._conn.execute("drop schema if exists kept cascade; create schema kept")
         for name in self._tables:
             self._conn.execute(sql.SQL("create table kept.{0} as table public.{0}").format(
                 sql.Identifier(name)))

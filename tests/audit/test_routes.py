@@ -151,7 +151,7 @@ def _place(theatre: Theatre, whose: str) -> Place:
 
 def _every_name(row: Row) -> list[str]:
     in_body = Row(method="", path=str(row.body or "").replace("'", "")).names
-    return [name for name in dict.fromkeys([*row.names, *in_body])]
+    return list(dict.fromkeys([*row.names, *in_body]))
 
 
 def _unlike(
