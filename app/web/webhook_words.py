@@ -30,6 +30,8 @@ class WebhookView:
     queue: str
     queue_href: str | None
     queue_note: str
+    copies: str
+    may_add_route: bool
     routes: str
     state: str
     is_active: bool
@@ -72,6 +74,8 @@ def webhook_view(line: WebhookLine, zone: str | None) -> WebhookView:
         queue=line.target_queue,
         queue_href=None if line.queue_id is None else f"/queues/{line.queue_id}",
         queue_note=_queue_note(line),
+        copies=_copies(line),
+        may_add_route=line.state == "active" and not _is_team(line),
         routes=_routes(line.routes),
         state=line.state,
         is_active=line.state == "active",
@@ -135,9 +139,26 @@ def delete_lines(line: WebhookLine) -> list[str]:
 
 def _queue_note(line: WebhookLine) -> str:
     # An endpoint's queue is made again when it is missing; a team's is not (ingest.md, "Fan-out").
-    if line.target_queue.startswith(TEAM_PREFIX):
-        return "the queue is gone, and deliveries make no todo"
+    if _is_team(line):
+        return "the queue is gone or out of your reach, and deliveries make no todo"
     return "made by the next delivery"
+
+
+def _copies(line: WebhookLine) -> str:
+    queue = isolate(line.target_queue)
+    if _is_team(line):
+        return (
+            f"Every delivery becomes one todo of the team, in {queue}. Neither {line.slug} nor a"
+            " route gets a copy."
+        )
+    return (
+        f"Each endpoint here gets a copy of every delivery, in its own queue {queue}, beside"
+        f" {line.slug}."
+    )
+
+
+def _is_team(line: WebhookLine) -> bool:
+    return line.target_queue.startswith(TEAM_PREFIX)
 
 
 def _routes(count: int) -> str:

@@ -20,7 +20,7 @@ from app.domain.errors import (
 )
 from app.domain.references import parse_uuid
 from app.edge.deps import database, human, state
-from app.reads import webhook_pages
+from app.reads import team_choices, webhook_pages
 from app.reads.webhook_pages import WebhookLine
 from app.transactions import once, webhooks
 from app.web import refusals, vend_review, webhook_words
@@ -41,6 +41,7 @@ _BLAMED: dict[type[DomainError], str] = {
 }
 _ROTATE = "Replace the URL and secret now"
 _DELETE = "Delete the webhook for good"
+_ASK_ADMIN = "An admin of the team can make the webhook, or let members make them."
 _NO_QUEUE = "There is no such queue that you may deliver to."
 
 
@@ -165,15 +166,23 @@ def _made(form: NewForm, act_id: UUID) -> bool:
     except DomainError as refused:
         if type(refused) not in _BLAMED:
             raise
-        sentence = _NO_QUEUE if isinstance(refused, NotFound) else refused.sentence
-        form.blame(_BLAMED[type(refused)], sentence)
+        form.blame(_BLAMED[type(refused)], _sentence(refused))
     else:
         return True
     return False
 
 
+def _sentence(refused: DomainError) -> str:
+    if isinstance(refused, NotFound):
+        return _NO_QUEUE
+    if isinstance(refused, RoleRequired):
+        return f"{refused.sentence} {_ASK_ADMIN}"
+    return refused.sentence
+
+
 def _new_page(form: NewForm, status: int = 200) -> Response:
     hosts = webhook_pages.list_hosts(database(), human())
+    shared = team_choices.targets(database(), human())
     form.offer(hosts)
     form.act.data = str(once.new_act())
     return form_page(
@@ -183,7 +192,7 @@ def _new_page(form: NewForm, status: int = 200) -> Response:
         heading="Create a webhook",
         help_topic=HELP,
         hosts=[webhook_words.host_line(host) for host in hosts],
-        queues=sorted({queue for host in hosts for queue in host.queues}),
+        queues=[*sorted({queue for host in hosts for queue in host.queues}), *shared],
         has_focus=status == 200,
     )
 

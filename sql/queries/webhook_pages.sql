@@ -2,7 +2,8 @@
 
 -- name: read_webhooks
 -- Newest first; the last delivery is one step into an index. The URL's token is for whoever may
--- rotate it.
+-- rotate it. A team's queue out of the human's reach reads like one that is gone, under the name it
+-- had when the webhook was made: what it is called now is no longer theirs to know.
 select w.id, w.endpoint_id, e.slug, w.ingest_token, w.source_type, w.trust_mode, w.created_at, w.rotated_at,
        coalesce('team:' || t.slug || '/' || q.name, w.target_queue) as target_queue,
        coalesce(q.id, o.id) as queue_id,
@@ -14,7 +15,8 @@ select w.id, w.endpoint_id, e.slug, w.ingest_token, w.source_type, w.trust_mode,
   from human_endpoints h
   join endpoint_webhooks w on w.endpoint_id = h.endpoint_id
   join endpoints e on e.id = w.endpoint_id
-  left join queues q on q.id = w.target_team_queue_id
+  left join human_queues r on r.human_id = h.human_id and r.queue_id = w.target_team_queue_id
+  left join queues q on q.id = r.queue_id
   left join teams t on t.id = q.team_id
   left join queues o on o.endpoint_id = w.endpoint_id and o.name = w.target_queue
  where h.human_id = %(human_id)s and h.role in ('owner', 'admin')

@@ -266,3 +266,79 @@ def test_a_revoked_endpoint_keeps_what_it_drained_and_is_granted_nothing(
     assert "team:night/triage" in links(shown)
     assert "Take team:night/triage away" not in shown.text
     assert refused.status_code == 409
+
+
+# --- webhooks into a team queue ------------------------------------------------------------------
+
+
+def delivering(make: Make, human: Human, queue: str = "team:night/triage") -> dict[str, object]:
+    """What is posted for a webhook of a new endpoint of the human's."""
+    return {"endpoint": str(make.endpoint(human).id), "source_type": "generic",
+            "target_queue": queue}  # fmt: skip
+
+
+def known(answer: TestResponse) -> list[str]:
+    """The team queues the field of a new webhook suggests."""
+    return [queue for each in page.parse(answer.text).all("option")
+            if (queue := str(each.get("value"))).startswith("team:")]  # fmt: skip
+
+
+def test_a_webhook_may_target_a_queue_of_a_team_one_sets_up(
+    browser: Seat, make: Make, crew: Crew
+) -> None:
+    made, offered = {}, {}
+    for allows in (False, True):
+        make.run("update teams set members_create_webhooks = %s", allows)
+        for human in (crew.boss, crew.chief, crew.hand):
+            seat, data = browser(human), delivering(make, human)
+            offered[human.display_name, allows] = known(seat.get("/webhooks/new"))
+            made[human.display_name, allows] = seat.post("/webhooks/new", data).status_code
+    seat = browser(crew.stranger)
+    foreign = seat.post("/webhooks/new", delivering(make, crew.stranger))
+    unknown = seat.post("/webhooks/new", delivering(make, crew.stranger, "team:nowhere/triage"))
+
+    assert made == {("Boss", False): 303, ("Chief", False): 303, ("Hand", False): 422,
+                    ("Boss", True): 303, ("Chief", True): 303, ("Hand", True): 303}  # fmt: skip
+    assert offered == {key: [] if code == 422 else ["team:night/triage"]
+                       for key, code in made.items()}  # fmt: skip
+    said = "There is no such queue that you may deliver to."
+    assert [(answer.status_code, said in answer.text) for answer in (foreign, unknown)] == [
+        (422, True)] * 2  # fmt: skip
+    assert known(seat.get("/webhooks/new")) == ["team:day/triage"]
+
+
+def test_a_webhook_of_a_team_queue_names_it_and_offers_no_route(
+    browser: Seat, make: Make, crew: Crew
+) -> None:
+    hook = make.webhook(make.endpoint(crew.chief, name="lane m"), team_queue=crew.triage)
+    make.endpoint(crew.chief)
+    seat = browser(crew.chief)
+    listed, shown = seat.get("/webhooks"), seat.get(f"/webhooks/{hook.id}")
+    make.run("update teams set slug = 'dusk' where slug = 'night'")
+    renamed = seat.get("/webhooks")
+    make.remove_member(crew.team, crew.chief)
+    left = [seat.get("/webhooks"), seat.get(f"/webhooks/{hook.id}")]
+
+    assert links(listed)["team:night/triage"] == f"/queues/{int(crew.triage)}"
+    assert "Every delivery becomes one todo of the team, in team:night/triage." in text(shown)
+    assert "Add the route" not in shown.text
+    assert "team:dusk/triage" in links(renamed)
+    for answer in left:
+        assert "out of your reach, and deliveries make no todo" in answer.text
+        assert "dusk" not in answer.text
+        assert f"/queues/{int(crew.triage)}" not in answer.text
+
+
+def test_the_webhooks_of_a_teams_endpoint_are_its_admins_to_set_up(
+    browser: Seat, make: Make, crew: Crew
+) -> None:
+    hook = make.webhook(make.endpoint(crew.boss, crew.team))
+    people = (crew.boss, crew.chief, crew.hand, crew.stranger)
+
+    seen = {human.display_name: browser(human).get(f"/webhooks/{hook.id}").status_code
+            for human in people}  # fmt: skip
+    hosts = {human.display_name: len(choices(browser(human).get("/webhooks/new"), "endpoint"))
+             for human in people}  # fmt: skip
+
+    assert seen == {"Boss": 200, "Chief": 200, "Hand": 404, "Eve": 404}
+    assert hosts == {"Boss": 1, "Chief": 1, "Hand": 0, "Eve": 0}
