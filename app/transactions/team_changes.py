@@ -72,15 +72,15 @@ def require_place(db: Database, conn: Connection, human: Human) -> None:
 
 
 def audit(
-    conn: Connection, team_id: UUID, human_id: UUID, action: str, **detail: Json
+    conn: Connection, team_id: UUID, actor_id: UUID, action: str, **detail: Json
 ) -> None:
     """Write one row of the team's record, in the transaction of the change itself."""
     params = {
-        "team_id": team_id, "human_id": human_id, "action": action, "detail": jsonb(detail)
+        "team_id": team_id, "actor_id": actor_id, "action": action, "detail": jsonb(detail)
     }  # fmt: skip
     run(conn, SQL["append_audit"], params)
 
 
-def note(action: str, team_id: UUID, human_id: UUID, **facts: object) -> None:
+def note(action: str, team_id: UUID, actor_id: UUID, **facts: object) -> None:
     """After the commit: the change in the log."""
-    journal.note(action, team_id=team_id, human_id=human_id, **facts)
+    journal.note(action, team_id=team_id, human_id=actor_id, **facts)

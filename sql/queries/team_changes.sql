@@ -55,4 +55,4 @@ select count(*)
 -- name: append_audit
 -- Never changed and never deleted: it outlives the team.
 insert into operator_audit (team_id, actor_human_id, action, detail)
-values (%(team_id)s, %(human_id)s, %(action)s, %(detail)s);
+values (%(team_id)s, %(actor_id)s, %(action)s, %(detail)s);
