@@ -22,8 +22,10 @@ from app.edge.waiting import WaitingBudget
 from app.web import (
     account,
     add_todo,
+    apps,
     board,
     budgets,
+    consent,
     endpoint_hooks,
     endpoint_presence,
     endpoint_teams,
@@ -44,6 +46,7 @@ from app.web import settings as preferences  # `app.settings` is the server's ow
 _PAGES = (
     account, oidc, board, todos, todo_actions, add_todo, queues, budgets, endpoints,
     endpoint_presence, endpoint_hooks, endpoint_teams, vend, webhooks, preferences, live, help,
+    consent, apps,
 )  # fmt: skip
 _SURFACES = (health, metrics, stream, agent, operator, ingest)
 _DOORS = tuple(door.bp for door in (*_PAGES, *_SURFACES))

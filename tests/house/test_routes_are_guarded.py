@@ -28,6 +28,8 @@ GUARDS: dict[str, set[str]] = {
     "queues": {"identify_session", "check_form"},
     "budgets": {"identify_session", "check_form"},
     "live": {"identify_session", "check_form"},
+    "consent": {"identify_session", "check_form"},
+    "apps": {"identify_session", "check_form"},
 }
 
 # endpoint: why it answers a caller who shows nothing
