@@ -10,7 +10,11 @@ from app.api.operator import (
     me,
     presence,
     team_grants,
+    team_groups,
+    team_invites,
+    team_members,
     team_queues,
+    teams,
     todos,
     webhooks,
 )
@@ -18,5 +22,5 @@ from app.api.operator.door import bp
 
 __all__ = [
     "admission", "agents", "bp", "endpoints", "events", "me", "presence", "team_grants",
-    "team_queues", "todos", "webhooks",
+    "team_groups", "team_invites", "team_members", "team_queues", "teams", "todos", "webhooks",
 ]  # fmt: skip
