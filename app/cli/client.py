@@ -65,16 +65,21 @@ class Client:
         read_seconds: float = READ_SECONDS,
     ) -> Answer:
         """One request, never repeated. Raises NoAnswer when nothing usable comes back."""
-        target = self._path + path + (f"?{urlencode(query)}" if query else "")
+        target = path + (f"?{urlencode(query)}" if query else "")
         sent = dict(self._headers, **(headers or {}))
         data = None
         if body is not None:
             sent["Content-Type"] = "application/json"
             data = encoded(body)
-        started = time.monotonic()
-        status, text, answered = self._exchange(method, target, data, sent, read_seconds)
-        log.debug("%s %s %s %.0f ms", method, path, status, (time.monotonic() - started) * 1000)
-        return self._understood(status, text, answered)
+        return self._understood(*self._exchange(method, target, data, sent, read_seconds))
+
+    def form(self, path: str, fields: Mapping[str, str]) -> Answer:
+        """POST a form, as OAuth has it (RFC 6749); an empty answer is an object without keys.
+        Raises NoAnswer when nothing usable comes back."""
+        sent = {**self._headers, "Content-Type": "application/x-www-form-urlencoded"}
+        data = urlencode(fields).encode()
+        status, text, answered = self._exchange("POST", path, data, sent, READ_SECONDS)
+        return self._understood(status, text if text.strip() else "{}", answered)
 
     def lines(self, path: str, read_seconds: float) -> Generator[str, None, None]:
         """The lines of an event stream, blank ones left out, until it ends; close() what is given.
@@ -107,10 +112,11 @@ class Client:
         self, method: str, target: str, data: bytes | None, sent: dict[str, str], seconds: float
     ) -> tuple[int, str, Mapping[str, str]]:
         timeout = urllib3.Timeout(connect=CONNECT_SECONDS, read=seconds)
+        started = time.monotonic()
         try:
             response = self._pool.urlopen(
-                method, target, body=data, headers=sent, timeout=timeout, retries=False,
-                redirect=False, assert_same_host=False, preload_content=False,
+                method, self._path + target, body=data, headers=sent, timeout=timeout,
+                retries=False, redirect=False, assert_same_host=False, preload_content=False,
             )  # fmt: skip
             raw = response.read(ANSWER_LIMIT + 1)
             if len(raw) > ANSWER_LIMIT:
@@ -119,6 +125,8 @@ class Client:
             response.release_conn()
         except (exceptions.HTTPError, OSError, ValueError) as error:
             raise NoAnswer(self._sentence(error, seconds)) from error
+        took = (time.monotonic() - started) * 1000
+        log.debug("%s %s %s %.0f ms", method, target.partition("?")[0], response.status, took)
         return response.status, raw.decode("utf-8", "replace"), response.headers
 
     def _understood(self, status: int, text: str, headers: Mapping[str, str]) -> Answer:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from urllib.parse import quote
 
 import click
 
-from app.cli import credentials
+from app.cli import credentials, grants
 from app.cli.client import Client, NoAnswer
 from app.cli.host import Host
 from app.cli.output import JSON_KEY, Answer, Failure, note
@@ -50,11 +50,19 @@ class Branch(click.Group):
 pass_host = click.make_pass_decorator(Host)
 
 
-class Operator:
-    """`/api/v1` of the server that is logged in to; every refusal is a Failure."""
+Renew = Callable[[credentials.Credentials], credentials.Credentials]
 
-    def __init__(self, saved: credentials.Credentials):
+
+class Operator:
+    """`/api/v1` of the server that is logged in to; every refusal is a Failure.
+
+    With `renew` an OAuth login is renewed before it ends, or once on a 401, without asking.
+    """
+
+    def __init__(self, saved: credentials.Credentials, renew: Renew | None = None):
         self.url = saved.url
+        self._saved = saved
+        self._renew = renew if saved.grant is not None else None
         self._client = Client(saved.url, saved.token)
 
     def get(self, path: str, query: Mapping[str, str | int | None] | None = None) -> Answer:
@@ -86,23 +94,41 @@ class Operator:
         body: Mapping[str, Json] | None,
         query: Mapping[str, str] | None = None,
     ) -> Answer:
+        if grants.is_due(self._saved):
+            self._renewed()
+        answer = self._asked(method, path, body, query)
+        if answer.status == 401 and self._renewed():  # whoever is refused at the door did nothing
+            answer = self._asked(method, path, body, query)
+        return accepted(answer)
+
+    def _asked(
+        self, method: str, path: str, body: Mapping[str, Json] | None,
+        query: Mapping[str, str] | None,
+    ) -> Answer:  # fmt: skip
         try:
-            answer = self._client.call(method, f"/api/v1{path}", body, query=query)
+            return self._client.call(method, f"/api/v1{path}", body, query=query)
         except NoAnswer as silence:
             raise Failure(silence.sentence) from silence
-        return accepted(answer)
+
+    def _renewed(self) -> bool:
+        if self._renew is None:
+            return False
+        self._saved = self._renew(self._saved)
+        self._client.close()
+        self._client = Client(self.url, self._saved.token)
+        return True
 
 
 def operator(host: Host) -> Operator:
     """The server that is logged in to. Raises Failure when nobody is."""
     saved = credentials.load(host)
     if saved is None:
-        raise Failure("Not logged in; use `switchboard login --token-stdin`.")
+        raise Failure("Not logged in; use `switchboard login`.")
     named = host.environment.get("SWITCHBOARD_URL")
     if named and named.rstrip("/") != saved.url:
         # Whoever names a server means it; to act on another one would be worse than to refuse.
         raise Failure(f"Logged in to {saved.url}, not to {named}, which SWITCHBOARD_URL names.")
-    return Operator(saved)
+    return Operator(saved, lambda stale: grants.renewed(host, stale))
 
 
 def accepted(answer: Answer) -> Answer:

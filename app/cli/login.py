@@ -6,7 +6,7 @@ import sys
 
 import click
 
-from app.cli import credentials
+from app.cli import credentials, grants, oauth_login
 from app.cli.client import Client, NoAnswer
 from app.cli.credentials import Credentials
 from app.cli.frame import Leaf, Operator, accepted, operator, pass_host
@@ -14,28 +14,32 @@ from app.cli.host import Host
 from app.cli.output import Answer, Failure, facts, inner, note, show, show_value, word
 from app.domain.values import Json
 
-NOT_YET = (
-    "Signing in through the browser comes with OAuth; for now give an operator token on standard "
-    "input with --token-stdin."
-)
-
 
 @click.command(cls=Leaf)
 @click.argument("url", required=False)
 @click.option("--no-browser", is_flag=True,
-              help="For signing in through a browser, which comes with OAuth.")
-@click.option("--token-stdin", is_flag=True, help="Read an operator token from standard input.")
+              help="Only print the address to open, and start no browser.")
+@click.option("--token-stdin", is_flag=True,
+              help="Read an operator token from standard input instead.")
 @pass_host
 def login(host: Host, url: str | None, *, no_browser: bool, token_stdin: bool) -> None:
     """Log in to the server at URL (SWITCHBOARD_URL by default) and remember it.
 
-    An operator token is the only way for now, so --token-stdin is required.
+    A browser opens where you allow it, and comes back to a port of this machine. Where no browser
+    of this machine can, give an operator token:
+
+    \b
+    switchboard login https://board.example.org
+    switchboard login --token-stdin < token-file
     """
-    if not token_stdin:
-        raise click.UsageError(NOT_YET)
-    saved = Credentials(url=credentials.base_url(url or host.default_url), token=_read_token())
+    base = credentials.base_url(url or host.default_url)
+    if token_stdin:
+        saved = Credentials(url=base, token=_read_token())
+    else:
+        saved = oauth_login.sign_in(base, opens=not no_browser)
     answer = Operator(saved).get("/me")
-    path = credentials.save(host, saved)
+    with credentials.locked(host):
+        path = credentials.save(host, saved)
     show(answer, lambda me: [f"Logged in to {saved.url} as {_who(me)}."])
     note(f"Credentials are in {path}.")
 
@@ -51,14 +55,16 @@ def status(host: Host) -> None:
 @click.command(cls=Leaf)
 @pass_host
 def logout(host: Host) -> None:
-    """Revoke the token that is logged in with, and forget it."""
-    saved = credentials.load(host)
-    if saved is None:
-        show_value({"revoked": False}, ["Nobody was logged in."])
-        return
-    answer = _revoked(saved)
-    credentials.forget(host)
-    show(answer, lambda _: [f"Logged out of {saved.url}."])
+    """Revoke the token or the login that is in use, and forget it."""
+    if credentials.load(host) is not None:
+        with credentials.locked(host):  # a command that renews it now must not bring it back
+            saved = credentials.load(host)
+            if saved is not None:
+                answer = _ended(saved)
+                credentials.forget(host)
+                show(answer, lambda _: [f"Logged out of {saved.url}."])
+                return
+    show_value({"revoked": False}, ["Nobody was logged in."])
 
 
 def _read_token() -> str:
@@ -74,6 +80,13 @@ def _read_token() -> str:
     if not credentials.is_token(token):
         raise Failure("What is on standard input is not a token.")
     return token
+
+
+def _ended(saved: Credentials) -> Answer:
+    """The server's answer to the end of the token, and the end of the grant it came from."""
+    answer = _revoked(saved)
+    grants.end(saved)
+    return answer
 
 
 def _revoked(saved: Credentials) -> Answer:

@@ -158,6 +158,14 @@ def _read(handler: BaseHTTPRequestHandler) -> Asked:
     parts = urlsplit(handler.path)
     return Asked(
         method=handler.command, path=parts.path, query=dict(parse_qsl(parts.query)),
-        headers=dict(handler.headers.items()), body=json.loads(raw) if raw else {},
+        headers=dict(handler.headers.items()),
+        body=_parsed(raw, handler.headers.get("Content-Type", "")),
         connection=handler.client_address,
     )  # fmt: skip
+
+
+def _parsed(raw: bytes, kind: str) -> dict[str, Json]:
+    """The fields of a form, or the JSON object, whichever was sent."""
+    if kind == "application/x-www-form-urlencoded":
+        return {**dict(parse_qsl(raw.decode(), strict_parsing=True))}
+    return json.loads(raw) if raw else {}

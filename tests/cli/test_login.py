@@ -65,14 +65,6 @@ def test_a_token_that_will_not_do_is_not_remembered(
     assert load(host) is None
 
 
-def test_login_without_a_token_says_that_the_browser_comes_later(cli: Cli) -> None:
-    ran = cli("login")
-
-    assert (ran.code, ran.out) == (2, "")
-    assert "OAuth" in ran.err
-    assert "--token-stdin" in ran.err
-
-
 def test_login_at_no_url_is_usage(cli: Cli) -> None:
     ran = cli("login", "ftp://x", "--token-stdin", stdin="sbo_good")
 
@@ -101,7 +93,7 @@ def test_not_logged_in_is_one_before_anything_is_asked(words: tuple[str, ...], c
     ran = cli(*words)
 
     assert (ran.code, ran.out) == (1, "")
-    assert ran.err == "Error: Not logged in; use `switchboard login --token-stdin`.\n"
+    assert ran.err == "Error: Not logged in; use `switchboard login`.\n"
 
 
 @pytest.mark.usefixtures("logged_in")
