@@ -12,7 +12,8 @@ from app.db.database import Database, one
 from app.db.statements import load
 from app.domain.enrollment import Enrollment
 from app.domain.errors import Forbidden
-from app.transactions import people
+from app.transactions import membership, people, team_groups
+from app.transactions.membership import Lost
 
 SQL = load("provider_people")
 
@@ -47,9 +48,11 @@ class _Known:
 def sign_in(db: Database, proven: Proven, enrollment: Enrollment) -> str:
     """Make or find the human of (issuer, subject) and start a session: the cookie token.
 
-    The groups and the address are those of this sign-in; the name stays as it was first told.
+    The groups and the address are those of this sign-in; the name stays as it was first told. In
+    the same transaction the groups make the human a member where a team has linked them, and no
+    longer one where only a group did that they have not any more: what was held there is released.
     Raises Forbidden for a suspended human, and for a newcomer whom the enrollment does not admit.
-    (identity.md, "OIDC login")
+    (identity.md, "OIDC login", "Teams")
     """
     with db.transaction() as conn:
         human = _refresh(conn, proven)
@@ -57,6 +60,9 @@ def sign_in(db: Database, proven: Proven, enrollment: Enrollment) -> str:
             if not enrollment.admits(proven.verified_email):
                 raise Forbidden(_NOT_LET_IN)
             human = _enroll(conn, proven)
+        lost = _follow_groups(conn, human, proven)
+    for each in lost:
+        membership.announce(db, each)
     if human.is_suspended:
         raise Forbidden(_SUSPENDED)
     return people.create_session(
@@ -75,6 +81,11 @@ def _enroll(conn: Connection, proven: Proven) -> _Known:
     human = one(conn, SQL["insert_newcomer"], params, _Known)
     assert human is not None  # an insert that updates on conflict always returns its row
     return human
+
+
+def _follow_groups(conn: Connection, human: _Known, proven: Proven) -> list[Lost]:
+    # A suspended person's row is left as it is, and so are their memberships.
+    return [] if human.is_suspended else team_groups.sync(conn, human.id, proven.groups)
 
 
 def _params(proven: Proven) -> dict[str, object]:
