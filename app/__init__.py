@@ -8,7 +8,7 @@ from flask import Flask, Response, request
 from flask.json.provider import DefaultJSONProvider
 from werkzeug.exceptions import HTTPException
 
-from app.api import agent, health, ingest, metrics, operator, stream
+from app.api import agent, health, ingest, metrics, oauth, oauth_metadata, operator, stream
 from app.data import data
 from app.db.database import Database
 from app.db.listener import Listener
@@ -31,10 +31,17 @@ from app.web import (
     endpoint_teams,
     endpoints,
     help,
+    invites,
     live,
     oidc,
     queues,
     shell,
+    team_ends,
+    team_groups,
+    team_invites,
+    team_members,
+    team_queues,
+    teams,
     todo_actions,
     todos,
     vend,
@@ -46,9 +53,9 @@ from app.web import settings as preferences  # `app.settings` is the server's ow
 _PAGES = (
     account, oidc, board, todos, todo_actions, add_todo, queues, budgets, endpoints,
     endpoint_presence, endpoint_hooks, endpoint_teams, vend, webhooks, preferences, live, help,
-    consent, apps,
+    consent, apps, teams, team_ends, team_members, team_invites, team_groups, team_queues, invites,
 )  # fmt: skip
-_SURFACES = (health, metrics, stream, agent, operator, ingest)
+_SURFACES = (health, metrics, stream, agent, operator, ingest, oauth, oauth_metadata)
 _DOORS = tuple(door.bp for door in (*_PAGES, *_SURFACES))
 
 

@@ -20,6 +20,7 @@ from app.reads import instants
 COOKIE = "sb_come_back"
 LIFETIME = timedelta(minutes=10)
 PAGES = ("/oauth/authorize",)
+BELOW = "/invites/"
 
 _HOME = "/"
 _PATH = "/auth"
@@ -58,7 +59,8 @@ def forget(response: Response) -> Response:
 
 def _is_ours(path: str) -> bool:
     parts = urlsplit(path)
-    return not (parts.scheme or parts.netloc) and parts.path in PAGES
+    is_named = parts.path in PAGES or parts.path.startswith(BELOW)
+    return not (parts.scheme or parts.netloc) and is_named
 
 
 def _with_note(response: Response, note: str, *, max_age: int) -> Response:

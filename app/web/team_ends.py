@@ -1,0 +1,152 @@
+"""Leaving a team, handing it over and deleting it: each says first what it will do."""
+
+from __future__ import annotations
+
+from flask import Blueprint, Response
+from flask.typing import ResponseReturnValue
+
+from app.domain.errors import Conflict, InvalidArgument, LastOwner
+from app.edge.deps import database, human
+from app.edge.identify import identify_session
+from app.reads import teams as team_list
+from app.reads.teams import MemberRow, TeamRow
+from app.transactions import teams
+from app.web import guard, team_door, team_words
+from app.web.answers import form_page, see
+from app.web.forms import Form, posts
+from app.web.team_door import HELP
+from app.web.team_forms import TransferForm
+
+bp = Blueprint("team_ends", __name__)
+bp.before_request(identify_session)
+bp.before_request(guard.check_form)
+
+_NOBODY = "Choose one of the team's members."
+
+
+@bp.get("/teams/<slug>/leave")
+def show_leave(slug: str) -> ResponseReturnValue:
+    """Say what leaving will do; the only owner is told why not."""
+    team = team_door.of(slug)
+    members = team_list.list_members(database(), human(), slug)
+    is_last = team.role == "owner" and team_words.owners(members) == 1
+    return _leave_page(team, Form(formdata=None), is_last=is_last)
+
+
+@bp.post("/teams/<slug>/leave")
+@posts(Form, button="Leave the team")
+def leave(slug: str) -> ResponseReturnValue:
+    """End the viewer's own membership; what they hold of the team's is released."""
+    team, form = team_door.of(slug), Form()
+    try:
+        teams.leave(database(), human(), slug)
+    except LastOwner as refused:
+        return _leave_page(team, form, is_last=True, status=team_door.blame(form, refused))
+    return see("/teams", flash=f"You have left {team_words.name_of(team)}.")
+
+
+@bp.get("/teams/<slug>/transfer")
+def show_transfer(slug: str) -> ResponseReturnValue:
+    """Say what handing over will do, and to whom it could be."""
+    return _transfer_page(team_door.of(slug, "owner"), TransferForm(formdata=None))
+
+
+@bp.post("/teams/<slug>/transfer")
+@posts(TransferForm, "teams/transfer_fields.html", button="Transfer the team")
+def transfer(slug: str) -> ResponseReturnValue:
+    """Make a member owner and the viewer admin."""
+    team, form = team_door.of(slug, "owner"), TransferForm()
+    chosen = next((row for row in _others(team) if str(row.human_id) == form.human_id.data), None)
+    try:
+        if chosen is None:
+            raise InvalidArgument(_NOBODY, field="human_id")
+        teams.transfer(database(), human(), slug, str(chosen.human_id))
+    except (InvalidArgument, LastOwner) as refused:
+        return _transfer_page(team, form, status=team_door.blame(form, refused))
+    said = f"{team_words.name_of_member(chosen)} is an owner of {team_words.name_of(team)}. "
+    return see(f"/teams/{slug}", flash=f"{said}You are an admin of it.", fragment="members")
+
+
+@bp.get("/teams/<slug>/delete")
+def show_delete(slug: str) -> ResponseReturnValue:
+    """Say what deleting will do and what it needs."""
+    return _delete_page(team_door.of(slug, "owner"), Form(formdata=None))
+
+
+@bp.post("/teams/<slug>/delete")
+@posts(Form, button="Delete the team for good")
+def delete(slug: str) -> ResponseReturnValue:
+    """Delete a team without active endpoints and live todos."""
+    team, form = team_door.of(slug, "owner"), Form()
+    try:
+        teams.delete(database(), human(), slug)
+    except Conflict as refused:
+        return _delete_page(team, form, status=team_door.blame(form, refused))
+    return see("/teams", flash=f"Team {team_words.name_of(team)} is deleted.")
+
+
+def _leave_page(team: TeamRow, form: Form, *, is_last: bool, status: int = 200) -> Response:
+    name = team_words.name_of(team)
+    sentences = [
+        f"You lose the queues, todos and endpoints of {name} at once.",
+        "What you hold of the team's todos is released and waits for the next claim, and so is"
+        " what your own endpoints hold of them; the attempts so far still count.",
+        "To come back you need a new invite.",
+    ]
+    if is_last:
+        sentences = [
+            f"You are the only owner of {name}, and a team is never without one.",
+            "Make somebody else owner first, or transfer the team, then leave it.",
+        ]
+    return team_door.confirm_page(
+        team,
+        form,
+        heading=f"Leave {name}",
+        sentences=sentences,
+        act="leave",
+        button=f"Leave {name}",
+        keep=f"Stay in {name}",
+        status=status,
+        may_go_on=not is_last,
+    )
+
+
+def _transfer_page(team: TeamRow, form: TransferForm, status: int = 200) -> Response:
+    form.offer(_others(team))
+    name = team_words.name_of(team)
+    return form_page(
+        "teams/transfer.html",
+        form,
+        status=status,
+        heading=f"Transfer {name}",
+        help_topic=HELP,
+        team=team,
+        name=name,
+        has_focus=status == 200,
+    )
+
+
+def _others(team: TeamRow) -> list[MemberRow]:
+    rows = team_list.list_members(database(), human(), team.slug)
+    return [row for row in rows if row.human_id != human().id]
+
+
+def _delete_page(team: TeamRow, form: Form, status: int = 200) -> Response:
+    name = team_words.name_of(team)
+    return team_door.confirm_page(
+        team,
+        form,
+        heading=f"Delete {name}",
+        sentences=[
+            "A team can be deleted when it has no active endpoint and no todo that is pending,"
+            " claimed or parked. Revoke its endpoints and finish or discard its todos first.",
+            f"{name} goes with its queues, their budgets and the todos that have ended in them,"
+            " its invites and its group links. Nobody is a member of it any longer.",
+            f"Its slug {team.slug} is kept from reuse for 30 days.",
+            "Nothing of it can be brought back.",
+        ],
+        act="delete",
+        button=f"Delete {name} for good",
+        keep=f"Keep {name}",
+        status=status,
+    )
