@@ -13,7 +13,7 @@ from flask.typing import ResponseReturnValue
 from app.domain.bells import Bell
 from app.domain.errors import RateLimited
 from app.edge import client
-from app.edge.deps import endpoint, state
+from app.edge.deps import endpoint, grant_id, state
 from app.edge.identify import identify_endpoint
 from app.edge.ringer import Stream
 from app.edge.waiting import AGENT_STREAMS_PER_ENDPOINT, Seat
@@ -62,7 +62,7 @@ def open_stream() -> ResponseReturnValue:
 def _opened(endpoint_id: UUID) -> tuple[Stream, int]:
     """A stream with its attach ring in it, and how long its client waits after losing it."""
     shared = state()
-    stream, is_first = shared.ringer.open(endpoint_id)
+    stream, is_first = shared.ringer.open(endpoint_id, grant_id())
     try:
         retry_ms = instance.sse_retry_ms(shared.database)
         _attach(stream, is_first=is_first)

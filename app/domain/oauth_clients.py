@@ -47,12 +47,6 @@ def check_client_name(text: str | None, field: str = "client_name") -> str:
     return name
 
 
-def origin_of(redirect_uri: str) -> str:
-    """The origin of a registered redirect URI, as `form-action` of the consent page names it."""
-    url = parse_hook_url(redirect_uri, allows_http=True, field="redirect_uri")
-    return f"{url.scheme}://{url.authority}"
-
-
 def _check_redirect_uri(uri: str, field: str) -> None:
     url = parse_hook_url(uri, allows_http=True, field=field)
     if not uri.startswith(("https://", "http://")):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import cast
+from uuid import UUID
 
 from flask import current_app, g
 
@@ -78,6 +79,7 @@ class Limits:
     board_posts: TokenBuckets
     ingest_refused: TokenBuckets
     ingest_accepted: TokenBuckets
+    oauth: TokenBuckets
 
 
 def make_limits(config: EdgeConfig) -> Limits:
@@ -92,6 +94,7 @@ def make_limits(config: EdgeConfig) -> Limits:
         board_posts=TokenBuckets(rate=3, burst=30),
         ingest_refused=TokenBuckets(rate=10, burst=20),
         ingest_accepted=TokenBuckets(rate=50, burst=200),
+        oauth=TokenBuckets(rate=5, burst=20),
     )
 
 
@@ -131,6 +134,11 @@ def endpoint() -> Endpoint:
     if caller is None:
         raise Unauthenticated
     return cast(Endpoint, caller)
+
+
+def grant_id() -> UUID | None:
+    """The agent grant that this request came with, None with the endpoint's own credential."""
+    return cast("UUID | None", g.get("grant_id"))
 
 
 def human() -> Human:

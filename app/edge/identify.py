@@ -37,7 +37,7 @@ def identify_endpoint() -> None:
         raise RateLimited
     if facts.is_stale:
         stamps.touch_endpoint(database(), facts.endpoint, grant_hash=facts.grant_hash)
-    g.endpoint = facts.endpoint
+    g.endpoint, g.grant_id = facts.endpoint, facts.grant_id
     requests.identified(endpoint=facts.endpoint.slug)
 
 

@@ -11,6 +11,7 @@ from werkzeug.exceptions import HTTPException
 from app.domain import errors
 from app.domain.errors import DomainError
 from app.domain.values import Json
+from app.edge import oauth
 
 STATUS: dict[type[DomainError], int] = {
     errors.InvalidArgument: 400,
@@ -41,8 +42,10 @@ STATUS: dict[type[DomainError], int] = {
 # Prefixes whose every answer is JSON, also where no route is; the paths below have none
 # below them. The other paths below /webhooks are pages.
 INGEST_PREFIX = "/webhooks/w/"
-_JSON_PREFIXES = ("/agent/", "/api/", INGEST_PREFIX)
-_JSON_PATHS = ("/healthz", "/readyz", "/metrics")
+_JSON_PREFIXES = ("/agent/", "/api/", INGEST_PREFIX, "/.well-known/")
+_JSON_PATHS = (
+    "/healthz", "/readyz", "/metrics", oauth.REGISTER, oauth.TOKEN, oauth.REVOKE,
+)  # fmt: skip
 _REALMS = {
     "/agent/": "switchboard",
     "/api/": "switchboard-api",
@@ -132,4 +135,10 @@ def _add_headers(response: Response, error: DomainError) -> None:
     if isinstance(error, errors.Unauthenticated):
         for prefix, realm in _REALMS.items():
             if request.path.startswith(prefix):
-                response.headers["WWW-Authenticate"] = f'Bearer realm="{realm}"'
+                response.headers["WWW-Authenticate"] = f'Bearer realm="{realm}"{_metadata()}'
+
+
+def _metadata() -> str:
+    """Where a client learns how to ask for a token, on the surfaces that OAuth opens."""
+    url = oauth.resource_metadata_of(request.path)
+    return "" if url is None else f', resource_metadata="{url}"'

@@ -1,8 +1,7 @@
 """The doorbell streams of one web process, and the thread that rings at them (push.md, "Delivery").
 
-The thread starts with the first stream. It takes the rows owed to the endpoints whose streams are
-here, on every NOTIFY and every few seconds without one; it rings again what waits (heartbeat), and
-closes the streams of endpoints that ended. A stream that nobody reads never holds it up.
+It starts with the first stream, takes the rows owed to the endpoints here at every NOTIFY and every
+few seconds, rings again what waits, and closes streams whose endpoint or grant ended.
 """
 
 from __future__ import annotations
@@ -12,6 +11,7 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Iterable
+from typing import TypeAlias
 from uuid import UUID
 
 from app.db.changes import Change
@@ -19,6 +19,7 @@ from app.db.database import Database
 from app.db.listener import Listener
 from app.domain.bells import Bell
 from app.domain.errors import DomainError
+from app.reads import identity
 from app.transactions import bell_rounds, bell_rows, bell_stamps
 from app.transactions.bell_rows import Ring, Row
 
@@ -27,15 +28,18 @@ LOOK = 5.0  # seconds between two looks without a notice: presence by the clock,
 HEARTBEAT = 30.0
 _KEPT = 60.0  # seconds rows are kept that could not be judged: then they are void
 
+Forget: TypeAlias = "Callable[[Stream], None]"
+
 _log = logging.getLogger(__name__)
 
 
 class Stream:
     """One open stream: a bounded buffer that its request empties."""
 
-    def __init__(self, endpoint_id: UUID, forget: Callable[[Stream], None]) -> None:
+    def __init__(self, endpoint_id: UUID, grant_id: UUID | None, forget: Forget) -> None:
         """Made by Ringer.open."""
         self.endpoint_id = endpoint_id
+        self.grant_id = grant_id
         self._forget = forget
         self.rung_at = float("-inf")
         self._lock = threading.Lock()
@@ -72,7 +76,7 @@ class Stream:
 
     @property
     def is_closed(self) -> bool:
-        """Whether the endpoint ended, or the process stops."""
+        """Whether the endpoint or the grant it was opened with ended, or the process stops."""
         return self._closed.is_set()
 
 
@@ -95,12 +99,12 @@ class Ringer:
         self._thread: threading.Thread | None = None
         self._unsubscribe: Callable[[], None] = _nothing
 
-    def open(self, endpoint_id: UUID) -> tuple[Stream, bool]:
-        """Register a stream; the second is True when it is the endpoint's first here.
+    def open(self, endpoint_id: UUID, grant_id: UUID | None = None) -> tuple[Stream, bool]:
+        """Register a stream that ends with its grant; True when it is the endpoint's first here.
 
         In a process that stops the stream is closed already.
         """
-        stream = Stream(endpoint_id, self._leave)
+        stream = Stream(endpoint_id, grant_id, self._leave)
         with self._lock:
             if self._stopping.is_set():
                 stream.close()
@@ -184,8 +188,14 @@ class Ringer:
                 elif endpoint_id not in found:
                     self._present.pop(endpoint_id, None)
                     ended += self._streams.get(endpoint_id, [])
-        for stream in ended:
+        for stream in [*ended, *self._without_grant()]:
             stream.close()
+
+    def _without_grant(self) -> list[Stream]:
+        """Streams whose agent grant was revoked or ran out; nothing is asked when none has one."""
+        granted = [(each, each.grant_id) for each in self._all() if each.grant_id]
+        live = identity.live_grants(self._db, {own for _, own in granted}) if granted else ()
+        return [each for each, own in granted if own not in live]
 
     def _deliver(self) -> None:
         while not self._stopping.is_set():
@@ -224,7 +234,7 @@ class Ringer:
 
     def _all(self) -> list[Stream]:
         with self._lock:
-            return [stream for streams in self._streams.values() for stream in streams]
+            return [each for streams in self._streams.values() for each in streams]
 
     def _write(self, ring: Ring) -> bool:
         with self._lock:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from app.db.database import Database, one, value
+from app.db.database import Database, many, one, value
 from app.db.statements import load
 from app.domain.callers import Endpoint, Human
 from app.domain.tokens import ENDPOINT_PREFIX, hash_token
@@ -19,18 +20,22 @@ class EndpointFacts:
     """A live endpoint and what the door must know before it lets the call in.
 
     `is_stale` asks for a stamp of `last_seen_at` (and of the grant's `last_used_at`);
-    `grant_hash` is set when an OAuth agent grant, not the endpoint's own credential, was shown.
+    `grant_hash` and `grant_id` are set when an OAuth agent grant, not the endpoint's own
+    credential, was shown; then `endpoint.verbs` are the grant's, within the endpoint's.
     """
 
     endpoint: Endpoint
     is_suspended: bool
     is_stale: bool
     grant_hash: str | None
+    grant_id: UUID | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OperatorToken:
-    """The token a human's API request carries; `kind` is `operator` or `oauth`."""
+    """The token a human's API request carries; `kind` is `operator` or `oauth`, and `grant_id`
+    names the grant of the latter.
+    """
 
     token_hash: str
     name: str | None
@@ -38,6 +43,7 @@ class OperatorToken:
     created_at: datetime
     last_used_at: datetime | None
     is_stale: bool
+    grant_id: UUID | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +90,12 @@ class _EndpointRow:
     is_suspended: bool
     is_stale: bool
     grant_hash: str | None
+    grant_id: UUID | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _LiveGrant:
+    grant_id: UUID
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +105,7 @@ class _OperatorRow:
     email: str | None
     token_hash: str
     name: str | None
-    client_id: str | None
+    grant_id: UUID | None
     created_at: datetime
     last_used_at: datetime | None
     is_stale: bool
@@ -138,12 +150,20 @@ def human_by_operator_token(db: Database, token: str) -> OperatorFacts | None:
         token=OperatorToken(
             token_hash=row.token_hash,
             name=row.name,
-            kind="operator" if row.client_id is None else "oauth",
+            kind="operator" if row.grant_id is None else "oauth",
+            grant_id=row.grant_id,
             created_at=row.created_at,
             last_used_at=row.last_used_at,
             is_stale=row.is_stale,
         ),
     )
+
+
+def live_grants(db: Database, grant_ids: Collection[UUID]) -> set[UUID]:
+    """Those of some agent grants that still open their endpoint: neither revoked nor run out."""
+    with db.reading() as conn:
+        rows = many(conn, SQL["read_live_grants"], {"grant_ids": list(grant_ids)}, _LiveGrant)
+    return {row.grant_id for row in rows}
 
 
 def session_by_token(db: Database, token: str) -> SessionFacts | None:
@@ -189,4 +209,5 @@ def _endpoint_facts(row: _EndpointRow) -> EndpointFacts:
         is_suspended=row.is_suspended,
         is_stale=row.is_stale,
         grant_hash=row.grant_hash,
+        grant_id=row.grant_id,
     )

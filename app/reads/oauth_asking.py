@@ -56,7 +56,7 @@ def trusted(conn: Connection, request: AuthorizeRequest) -> tuple[Client, str]:
         raise InvalidArgument("The link does not say which app it is for.", field="client_id")
     found = one(conn, SQL["read_client"], {"client_id": storable(request.client_id)}, Client)
     if found is None:
-        raise InvalidArgument("This server does not know the app.", field="client_id")
+        raise unknown_client()
     uri = request.redirect_uri
     if uri is None or "redirect_uri" in request.repeated or uri not in found.redirect_uris:
         raise InvalidArgument(
@@ -64,6 +64,11 @@ def trusted(conn: Connection, request: AuthorizeRequest) -> tuple[Client, str]:
             field="redirect_uri",
         )
     return found, uri
+
+
+def unknown_client() -> InvalidArgument:
+    """The refusal of a client that is not registered, or not any more."""
+    return InvalidArgument("This server does not know the app.", field="client_id")
 
 
 def choices(conn: Connection, human: Human, wanted: Wanted) -> tuple[EndpointChoice, ...]:

@@ -126,6 +126,7 @@ def allow(
         chosen: dict[str, object] = {"endpoint_id": None, "verbs": None}
         if wanted.resource.kind == "agent":
             chosen = _chosen(oauth_asking.choices(conn, human, wanted), endpoint_id, verbs)
+        _keep(conn, client.client_id)
         grant_id = _insert_code(conn, code, {
             "client_id": client.client_id,
             "human_id": human.id,
@@ -134,7 +135,6 @@ def allow(
             "resource": wanted.resource.url,
             **chosen,
         })  # fmt: skip
-        run(conn, SQL["mark_client_used"], {"client_id": client.client_id})
     journal.note("oauth_allowed", client=client.client_id, grant=grant_id)
     said = {"code": code, "state": request.state, "iss": request.base_url}
     return oauth.with_answer(uri, said)
@@ -171,6 +171,12 @@ def _chosen(
         raise InvalidArgument("Tick only what this page lists for the endpoint.", field="verbs")
     given = [verb for verb in found.verbs if verb in verbs]
     return {"endpoint_id": found.id, "verbs": given}
+
+
+def _keep(conn: Connection, client_id: str) -> None:
+    """Hold the client, so that no sweep takes it away before its code is there."""
+    if run(conn, SQL["mark_client_used"], {"client_id": client_id}) == 0:
+        raise oauth_asking.unknown_client()
 
 
 def _insert_code(conn: Connection, code: str, bound: dict[str, object]) -> UUID:

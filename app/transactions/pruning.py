@@ -92,7 +92,8 @@ def prune(db: Database, retention: Retention, *, batch: int = BATCH) -> Pruned:
         credentials=sum(
             _sweep(db, name, batch)
             for name in (
-                "delete_login_links", "delete_sessions", "delete_tokens", "delete_drafts",
+                "delete_login_links", "delete_sessions", "delete_tokens", "delete_codes",
+                "delete_clients", "delete_drafts",
             )
         ),
         windows=_sweep(db, "delete_windows", batch),

@@ -5,7 +5,7 @@ select e.id, e.slug, e.agent_id, a.name as agent_name, e.scope_queues, e.scope_v
        e.default_lease_ttl_seconds,
        coalesce(h.suspended_at, t.suspended_at) is not null as is_suspended,
        e.last_seen_at is null or e.last_seen_at < clock() - interval '60 seconds' as is_stale,
-       null::text as grant_hash
+       null::text as grant_hash, null::uuid as grant_id
   from endpoints e
   join agents a on a.id = e.agent_id
   left join humans h on h.id = a.owner_human_id
@@ -15,14 +15,19 @@ select e.id, e.slug, e.agent_id, a.name as agent_name, e.scope_queues, e.scope_v
    and (e.expires_at is null or e.expires_at > clock());
 
 -- name: read_endpoint_by_grant
--- An agent grant is bound to one endpoint and lives no longer than that endpoint does.
-select e.id, e.slug, e.agent_id, a.name as agent_name, e.scope_queues, e.scope_verbs,
+-- An agent grant is bound to one endpoint and lives no longer than that endpoint does. Its verbs
+-- are worked out at every call: what was ticked at consent, or what a refresh narrowed it to, and
+-- never one that the endpoint's own scope lacks. A grant without verbs opens none.
+select e.id, e.slug, e.agent_id, a.name as agent_name, e.scope_queues,
+       array(select v.verb from unnest(e.scope_verbs) v (verb)
+              where v.verb = any (o.scope_verbs)
+                and (o.token_verbs is null or v.verb = any (o.token_verbs))) as scope_verbs,
        a.owner_human_id, a.owner_team_id, e.vended_by_human_id, e.expires_at,
        e.default_lease_ttl_seconds,
        coalesce(h.suspended_at, t.suspended_at) is not null as is_suspended,
        e.last_seen_at is null or e.last_seen_at < clock() - interval '60 seconds'
          or o.last_used_at is null or o.last_used_at < clock() - interval '60 seconds' as is_stale,
-       o.token_hash as grant_hash
+       o.token_hash as grant_hash, o.grant_id
   from oauth_tokens o
   join endpoints e on e.id = o.endpoint_id
   join agents a on a.id = e.agent_id
@@ -36,7 +41,7 @@ select e.id, e.slug, e.agent_id, a.name as agent_name, e.scope_queues, e.scope_v
 
 -- name: read_human_by_operator_token
 -- Operator tokens and operator grants are the rows that name a human.
-select o.human_id, h.display_name, h.email, o.token_hash, o.name, o.client_id, o.created_at,
+select o.human_id, h.display_name, h.email, o.token_hash, o.name, o.grant_id, o.created_at,
        o.last_used_at,
        o.last_used_at is null or o.last_used_at < clock() - interval '60 seconds' as is_stale
   from oauth_tokens o
@@ -45,6 +50,13 @@ select o.human_id, h.display_name, h.email, o.token_hash, o.name, o.client_id, o
    and o.revoked_at is null
    and (o.expires_at is null or o.expires_at > clock())
    and h.suspended_at is null;
+
+-- name: read_live_grants
+-- Of these agent grants, those whose access token still opens their endpoint.
+select o.grant_id
+  from oauth_tokens o
+ where o.grant_id = any (%(grant_ids)s)
+   and o.revoked_at is null and o.expires_at > clock();
 
 -- name: read_session
 -- Two ends: 12 hours without a request (expires_at), and 30 days after sign-in whatever happens.

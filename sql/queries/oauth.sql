@@ -47,5 +47,5 @@ returning c.grant_id;
 select 1 from oauth_codes where code_hash = %(code_hash)s;
 
 -- name: mark_client_used
--- Keeps a client that people use from being swept as one that nobody came back to.
+-- Before the code: it holds the client's row, and keeps one that people use from being swept.
 update oauth_clients set last_used_at = clock() where client_id = %(client_id)s;

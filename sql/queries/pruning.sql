@@ -201,8 +201,37 @@ delete from oauth_tokens
        select token_hash
          from oauth_tokens
         where revoked_at is not null
-           or (expires_at <= (select clock()) and refresh_hash is null)
+           or (expires_at <= (select clock())
+               and (refresh_hash is null or refresh_expires_at <= (select clock())))
         order by token_hash
+        limit %(batch)s
+          for update skip locked));
+
+-- name: delete_codes
+-- After the tokens: while the grant that a code was traded for lives, its being presented again
+-- must still be recognised, for that ends the grant.
+delete from oauth_codes
+ where code_hash = any (array(
+       select c.code_hash
+         from oauth_codes c
+        where c.expires_at <= (select clock())
+          and not exists (select 1 from oauth_tokens t where t.grant_id = c.grant_id)
+        order by c.code_hash
+        limit %(batch)s
+          for update skip locked));
+
+-- name: delete_clients
+-- Anyone may register an app: one that nobody let in within a day goes again, and so does one that
+-- has held no grant for ninety days since it was last let in.
+delete from oauth_clients
+ where client_id = any (array(
+       select k.client_id
+         from oauth_clients k
+        where coalesce(k.last_used_at + interval '90 days', k.created_at + interval '1 day')
+              <= (select clock())
+          and not exists (select 1 from oauth_tokens t where t.client_id = k.client_id)
+          and not exists (select 1 from oauth_codes c where c.client_id = k.client_id)
+        order by k.client_id
         limit %(batch)s
           for update skip locked));
 

@@ -34,7 +34,7 @@ TABLE: dict[str, tuple[frozenset[str], frozenset[str]]] = {
                  FLASK | {"prometheus_client", "prometheus_flask_exporter", "structlog"}),
     # joserfc is Authlib's JOSE; urllib3 speaks to the sign-in provider, and to nobody else.
     "app.web": (BELOW_DOORS, FLASK | {"authlib", "joserfc", "urllib3"}),
-    "app.api": (BELOW_DOORS, frozenset({"flask", "werkzeug", "pydantic"})),
+    "app.api": (BELOW_DOORS, frozenset({"flask", "werkzeug", "pydantic", "authlib", "joserfc"})),
     "app.cli": (BELOW_VERBS | {"app.transactions"}, frozenset({"click", "urllib3"})),
     # psycopg: the jobs' leader holds its lock on a connection of its own, and an outage has a name.
     "jobs": (BELOW_VERBS | {"app.transactions"}, frozenset({"psycopg"})),

@@ -9,7 +9,7 @@ from app.api.arguments import Arguments
 from app.api.operator.door import asked_or_empty, bp
 from app.domain.values import rfc3339, rfc3339_or_none
 from app.edge.deps import database, human, operator_token
-from app.transactions import people
+from app.transactions import oauth_grants, people
 
 
 @bp.get("/me")
@@ -31,7 +31,14 @@ def read_me() -> ResponseReturnValue:
 
 @bp.delete("/token")
 def revoke_token() -> ResponseReturnValue:
-    """Revoke the token of this request; it opens nothing from the next one on."""
+    """Revoke the token of this request; it opens nothing from the next one on.
+
+    Of an OAuth grant that is the whole of it: no refresh token brings it back.
+    """
     asked_or_empty(Arguments)
-    people.revoke_operator_token(database(), human(), operator_token().token_hash)
+    token = operator_token()
+    if token.grant_id is None:
+        people.revoke_operator_token(database(), human(), token.token_hash)
+    else:
+        oauth_grants.revoke(database(), human(), str(token.grant_id))
     return jsonify(revoked=True)
