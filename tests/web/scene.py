@@ -23,6 +23,8 @@ from app.domain.verbs import GRANTABLE
 from app.edge import deps
 from tests.support.make import Make, QueueId, Team
 from tests.support.pg import SEALING_KEY
+from tests.web import asking
+from tests.web.asking import App, app_called
 
 _numbers = itertools.count(1)
 _JSON = ("/api/", "/agent/", "/webhooks/w/", "/healthz", "/readyz", "/metrics", "/static/")
@@ -55,7 +57,7 @@ class Row:
     @property
     def is_tenants(self) -> bool:
         """Whether the path names somebody's thing."""
-        return any(name not in ("topic", "link") for name in self.names)
+        return any(name not in ("topic", "link", "app") for name in self.names)
 
     @property
     def is_post(self) -> bool:
@@ -93,6 +95,8 @@ _BUDGET = {"max_in_flight": "7", "max_claims_per_window": "500", "period": "day"
            "act": "save"}  # fmt: skip
 _SETTLED = {"result": '{"typed": "result"}', "summary": "a typed summary",
             "artifact": "https://example.org/typed"}  # fmt: skip
+
+_ASKED = App("{app}").asks(state="typed").replace("%7B", "{").replace("%7D", "}")
 
 # "METHOD endpoint": what happens. Open rows are for everybody, whoever asks.
 TABLE: dict[str, Row] = {
@@ -207,6 +211,13 @@ TABLE: dict[str, Row] = {
     "GET settings.confirm_revoke": page("/settings/tokens/{token}/revoke"),
     "POST settings.revoke": form("/settings/tokens/{token}/revoke"),
     "POST settings.link_device": form("/settings/device", owner=200),
+    # --- apps ---
+    "GET consent.show": page(_ASKED),
+    "POST consent.decide": form(
+        _ASKED, {"endpoint": "{endpoint}", "drain": "claim_next", "decision": "allow"}),
+    "GET apps.show_apps": page("/settings/apps"),
+    "GET apps.confirm_revoke": page("/settings/apps/{grant}/revoke", member=404),
+    "POST apps.revoke": form("/settings/apps/{grant}/revoke", member=404),
 }  # fmt: skip
 
 
@@ -279,6 +290,8 @@ def _scene(
         "webhook": str(hook.id), "hook": str(make.notify_hook(first)),
         "link": make.login_link(human), "topic": "claims",
         "drained": str(int(drained)),
+        "app": app_called(make, f"{title} asks").client_id,
+        "grant": str(asking.grant(make, first, f"{title} app")),
         "token": hashlib.sha256(make.operator_token(human, name=f"{title} token").encode()
                                 ).hexdigest(),
         **{name: str(made) for name, made in todo.items()},
