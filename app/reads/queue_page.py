@@ -41,6 +41,11 @@ class SeenQueue:
         return QueueAddress(self.scope, self.name)
 
     @property
+    def is_team(self) -> bool:
+        """Whether a team owns the queue, and not an endpoint."""
+        return self.scope.startswith("team:")
+
+    @property
     def is_revoked(self) -> bool:
         """Whether the queue's endpoint is revoked or has expired; a team's queue never is."""
         return self.state != "active"

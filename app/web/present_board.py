@@ -37,11 +37,11 @@ class QueueSection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnerSection:
-    """One owner's queues: an endpoint, with its page, or a team, with none; `id` is its heading."""
+    """One owner's queues: an endpoint or a team, with its page; `id` is its heading's."""
 
     id: str
     text: str
-    href: str | None
+    href: str
     queues: list[QueueSection]
 
 
@@ -84,9 +84,15 @@ def _owner_section(
     return OwnerSection(
         id="-".join(("owner", *_owner(first))),
         text=_owner_words(first),
-        href=None if first.endpoint_id is None else f"/endpoints/{first.endpoint_id}",
+        href=_owner_page(first),
         queues=[queue_section(each, found.get(each.queue_id, ()), human, zone) for each in group],
     )
+
+
+def _owner_page(seen: SeenHeader) -> str:
+    if seen.endpoint_id is None:
+        return f"/teams/{seen.team}"
+    return f"/endpoints/{seen.endpoint_id}"
 
 
 def _owner_words(seen: SeenHeader) -> str:

@@ -34,6 +34,7 @@ class CardView:
     chip: ChipView | None
     lease: str | None
     is_pending: bool
+    may_discard: bool
     may_retry: bool
 
 
@@ -69,6 +70,7 @@ def _card(seen: SeenHeader, card: Card, owner: str, zone: str | None) -> CardVie
         chip=_chip(seen, card.id) if is_pending else None,
         lease=_lease(card, owner, zone, seen.now) if card.rank == _CLAIMED else None,
         is_pending=is_pending,
+        may_discard=is_pending and seen.may_configure,
         may_retry=card.rank == _DEAD and not seen.is_revoked,
     )
 

@@ -74,9 +74,12 @@ class ChargesView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UseView:
-    """Everything of the page but its header, controls and record."""
+    """Everything of the page but its header, controls and record; `shared` says who shares the
+    budget and who may change it, where that is not the viewer alone.
+    """
 
     policy: str
+    shared: list[str]
     counts: list[CountLink]
     forecasts: list[str]
     windows: list[WindowLine]
@@ -90,6 +93,7 @@ def view(seen: QueueUse, counts: Counts) -> UseView:
     tz = phrases.zone_of(policy)
     return UseView(
         policy=_policy(seen, policy),
+        shared=list(_shared(seen)),
         counts=list(_counts(seen.queue.queue_id, counts)),
         forecasts=list(_forecasts(seen, counts.pending)),
         windows=[_window(each, tz) for each in seen.windows],
@@ -133,6 +137,13 @@ def _policy(seen: QueueUse, policy: Policy | None) -> str:
         return f"The stored budget cannot be judged, so no claim is admitted. {_next_step(seen)}"
     words = policy_words.in_words(policy)
     return f"{words[:1].upper()}{words[1:]}."
+
+
+def _shared(seen: QueueUse) -> Iterator[str]:
+    if seen.queue.is_team and seen.status is not None:
+        yield "All endpoints that drain this queue, and people who claim from it, share the budget."
+    if not seen.queue.may_configure:
+        yield "An admin or owner of the team can change the budget."
 
 
 def _next_step(seen: QueueUse) -> str:

@@ -190,7 +190,8 @@ def _details(seen: SeenTodo, zone: str | None) -> list[Fact]:
 
 def _owner(todo: Todo, endpoint: str | None) -> Fact:
     if endpoint is None:
-        return Fact(name="Team", words=todo.team or "gone")
+        href = None if todo.team is None else f"/teams/{todo.team}"
+        return Fact(name="Team", words=todo.team or "gone", href=href)
     return Fact(name="Endpoint", words=endpoint, href=f"/endpoints/{todo.endpoint_id}")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -29,6 +30,7 @@ class Crew:
     chief: Human
     hand: Human
     stranger: Human
+    other: Team
     others: QueueId
 
 
@@ -43,7 +45,7 @@ def crew(make: Make) -> Crew:
     triage = make.team_queue(team, "triage")
     make.policy(triage, max_in_flight=5, max_claims_per_window=100, human=boss)
     return Crew(team=team, triage=triage, boss=boss, chief=chief, hand=hand, stranger=stranger,
-                others=make.team_queue(other, "triage"))  # fmt: skip
+                other=other, others=make.team_queue(other, "triage"))  # fmt: skip
 
 
 def text(answer: TestResponse) -> str:
@@ -196,11 +198,9 @@ def test_what_may_be_granted_follows_the_owner_of_the_endpoint(
     browser: Seat, make: Make, crew: Crew
 ) -> None:
     """An own endpoint reaches every team of its owner; a team's reaches that team alone."""
-    day = make.rows("select id, slug from teams where slug = 'day'")[0]
-    both = Team(id=day[0], slug="day")
-    make.member(both, crew.chief)
+    make.member(crew.other, crew.chief)
     own, shared = make.endpoint(crew.chief), make.endpoint(crew.boss, crew.team)
-    alien = make.endpoint(crew.stranger, both)
+    alien = make.endpoint(crew.stranger, crew.other)
     seat = browser(crew.chief)
 
     offered = {lane.slug: choices(seat.get(at(lane)), "team_queue")
@@ -342,3 +342,164 @@ def test_the_webhooks_of_a_teams_endpoint_are_its_admins_to_set_up(
 
     assert seen == {"Boss": 200, "Chief": 200, "Hand": 404, "Eve": 404}
     assert hosts == {"Boss": 1, "Chief": 1, "Hand": 0, "Eve": 0}
+
+
+# --- the board, the queue's page, budgets ---------------------------------------------------------
+
+
+def has(answer: TestResponse, id_: str) -> bool:
+    """Whether an element of that id stands on the page."""
+    return any(element.get("id") == id_ for element in page.parse(answer.text).elements)
+
+
+@pytest.mark.rule("identity.md: Who may configure a policy")
+def test_on_the_board_a_member_works_and_an_admin_sets_up_and_discards(
+    browser: Seat, make: Make, crew: Crew
+) -> None:
+    number, lane = int(crew.triage), make.endpoint(crew.boss, crew.team)
+    inbox = make.queue_id(lane)
+    todo, own = make.todo(queue=crew.triage, title="Ours"), make.todo(lane, title="The lane's")
+    boards = {human.display_name: browser(human).get("/")
+              for human in (crew.boss, crew.chief, crew.hand, crew.stranger)}  # fmt: skip
+
+    controls = {name: [has(shown, id_) for id_ in (
+        f"q-{number}-page", f"todo-{todo}-claim", f"todo-{own}-claim", f"q-{number}-edit",
+        f"q-{int(inbox)}-edit", f"todo-{todo}-discard", f"todo-{own}-discard",
+    )] for name, shown in boards.items()}  # fmt: skip
+    adds = {name: [f"Add todo to {queue}" in shown.text for queue in ("team:night/triage", "inbox")]
+            for name, shown in boards.items()}  # fmt: skip
+
+    everything, work = [True] * 7, [True] * 3 + [False] * 4
+    assert controls == {"Boss": everything, "Chief": everything, "Hand": work,
+                        "Eve": [False] * 7}  # fmt: skip
+    assert adds == {"Boss": [True, True], "Chief": [True, True], "Hand": [True, False],
+                    "Eve": [False, False]}  # fmt: skip
+    for name in ("Boss", "Chief", "Hand"):
+        assert links(boards[name])["Team night"] == "/teams/night"
+        assert links(boards[name])[f"Endpoint {lane.slug} of team night"] == f"/endpoints/{lane.id}"
+        assert "0 of 100 used · 0 of 5 in flight" in text(boards[name])
+    assert "night" not in boards["Eve"].text
+
+
+def test_the_queues_of_a_team_stand_together_under_it(
+    browser: Seat, make: Make, crew: Crew
+) -> None:
+    make.team_queue(crew.team, "alerts")
+    lane = make.endpoint(crew.hand, queues=("inbox",))
+
+    shown = page.parse(browser(crew.hand).get("/").text)
+
+    outline = [(each.tag, " ".join(each.text.split())) for each in shown.all("h2", "h3")]
+    assert outline == [
+        ("h2", f"Endpoint {lane.slug}"), ("h3", "inbox"),
+        ("h2", "Team night"), ("h3", "team:night/alerts"), ("h3", "team:night/triage"),
+    ]  # fmt: skip
+
+
+def test_the_page_of_a_team_queue_says_who_may_change_its_budget(
+    browser: Seat, make: Make, crew: Crew
+) -> None:
+    at_queue = f"/queues/{int(crew.triage)}"
+    admin, member = browser(crew.chief), browser(crew.hand)
+    seen, managed = member.get(at_queue), admin.get(at_queue)
+    refused = [member.post(f"{at_queue}/{act}", {"revision": "1"}) for act in ("pause", "resume")]
+    paused = admin.post(f"{at_queue}/pause", {"reason": "quiet hour"})
+    told = member.get(at_queue)
+    resumed = admin.post(f"{at_queue}/resume", {"revision": "2"})
+
+    assert "An admin or owner of the team can change the budget." in text(seen)
+    assert "An admin or owner" not in text(managed)
+    for answer in (seen, managed):
+        assert "people who claim from it, share the budget." in text(answer)
+        assert has(answer, f"q-{int(crew.triage)}-add")
+    assert (has(seen, f"q-{int(crew.triage)}-pause"), has(managed, f"q-{int(crew.triage)}-pause")
+            ) == (False, True)  # fmt: skip
+    assert [answer.status_code for answer in [*refused, paused, resumed]] == [404, 404, 303, 303]
+    assert "quiet hour" in text(told)
+    assert browser(crew.stranger).get(at_queue).status_code == 404
+
+
+def test_budgets_list_the_team_queues_one_manages(browser: Seat, crew: Crew) -> None:
+    shown = {human.display_name: "team:night/triage" in links(browser(human).get("/budgets"))
+             for human in (crew.boss, crew.chief, crew.hand, crew.stranger)}  # fmt: skip
+
+    assert shown == {"Boss": True, "Chief": True, "Hand": False, "Eve": False}
+
+
+# --- todos of a team -----------------------------------------------------------------------------
+
+
+def test_any_member_adds_and_works_a_todo_of_the_team_and_discards_none(
+    browser: Seat, make: Make, crew: Crew
+) -> None:
+    number, member = int(crew.triage), browser(crew.hand)
+    added = member.post(f"/queues/{number}/todos", {"title": "Look", "payload": "", "from": "/"})
+    todo = make.value("select id from todos")
+    shown = member.get(f"/todos/{todo}")
+    claimed = member.post(f"/todos/{todo}/claim")
+    failed = member.post(f"/todos/{todo}/fail", {"result": "", "summary": "", "artifact": ""})
+    make.run("update todos set next_retry_at = null")
+    retried = member.post(f"/todos/{todo}/retry")
+    discards = {name: (seat.get(f"/todos/{todo}/discard").status_code,
+                       seat.post(f"/todos/{todo}/discard").status_code)
+                for name, seat in (("Eve", browser(crew.stranger)), ("Hand", member),
+                                   ("Chief", browser(crew.chief)))}  # fmt: skip
+
+    assert [answer.status_code for answer in (added, claimed, failed, retried)] == [303] * 4
+    assert links(shown)["night"] == "/teams/night"
+    assert discards == {"Eve": (404, 404), "Hand": (403, 403), "Chief": (200, 303)}
+    assert browser(crew.stranger).post(
+        f"/queues/{number}/todos", {"title": "Look", "payload": ""}).status_code == 404  # fmt: skip
+
+
+def test_another_members_claim_is_seen_and_not_theirs_to_end(
+    browser: Seat, make: Make, crew: Crew
+) -> None:
+    todo = make.todo(queue=crew.triage, state="claimed", holder=crew.hand, title="Held")
+    admin = browser(crew.chief)
+
+    shown = admin.get(f"/todos/{todo}")
+    answers = [admin.post(f"/todos/{todo}/{act}").status_code
+               for act in ("extend", "release", "complete", "fail")]  # fmt: skip
+
+    assert "Hand" in text(shown)
+    assert answers == [409] * 4
+    assert make.row(todo)["owner"] == crew.hand.owner
+
+
+def test_the_list_of_todos_is_narrowed_to_a_team_queue_for_members_alone(
+    browser: Seat, make: Make, crew: Crew
+) -> None:
+    make.todo(queue=crew.triage, title="Ours")
+    member, stranger = browser(crew.hand), browser(crew.stranger)
+
+    for query in (f"?queue={int(crew.triage)}", "?queue=team:night/triage", ""):
+        assert "Ours" in links(member.get(f"/todos{query}"))
+        assert "Ours" not in stranger.get(f"/todos{query}").text
+    foreign, unknown = (stranger.get(f"/todos?queue=team:night/{name}")
+                        for name in ("triage", "nowhere"))  # fmt: skip
+    same = re.sub("night(/|%2F)triage", r"night\1nowhere", foreign.text)
+    assert same == unknown.text
+
+
+def test_who_left_the_team_finds_nothing_of_it_on_any_page(
+    browser: Seat, make: Make, crew: Crew
+) -> None:
+    todo, seat = make.todo(queue=crew.triage, title="Ours"), browser(crew.hand)
+    lane, shared = make.endpoint(crew.hand), make.endpoint(crew.boss, crew.team)
+    make.grant(lane, crew.triage)
+    pages = ("/", "/todos", "/endpoints", "/webhooks", "/webhooks/new", "/budgets", at(lane),
+             f"{VEND}/agent")  # fmt: skip
+    things = (f"/queues/{int(crew.triage)}", f"/queues/{int(crew.triage)}/todos", f"/todos/{todo}",
+              at(shared))  # fmt: skip
+    assert [seat.get(path).status_code for path in things] == [200] * 4
+
+    make.remove_member(crew.team, crew.hand)
+
+    for path in pages:
+        shown = seat.get(path).text
+        assert "night" not in shown, path
+        assert "Ours" not in shown, path
+    assert [seat.get(path).status_code for path in things] == [404] * 4
+    for act in ("claim", "retry"):
+        assert seat.post(f"/todos/{todo}/{act}").status_code == 404
