@@ -37,6 +37,7 @@ class AppLine:
     acts_as: str
     verbs: str
     warning: str
+    allowed_by: str
     since: Instant | None
     used: Instant | None
     ends: Instant | None
@@ -90,6 +91,7 @@ def _line(grant: HeldGrant) -> AppLine:
         acts_as=f"endpoint {isolate(grant.endpoint_slug or '')}" if is_agent else "you",
         verbs=", ".join(grant.verbs) if is_agent else "everything you may do",
         warning=f"{' and '.join(limits)} let it change its own budget." if limits else "",
+        allowed_by=grant.granted_by or "somebody who is gone",
         since=present.instant(grant.created_at, zone),
         used=present.instant(grant.last_used_at, zone),
         ends=present.instant(grant.expires_at, zone),

@@ -14,12 +14,13 @@ from urllib.parse import urlsplit
 from flask import Response, request
 
 from app.edge.deps import database, state
+from app.edge.oauth import AUTHORIZE
 from app.edge.sealed import open_sealed, seal
 from app.reads import instants
 
 COOKIE = "sb_come_back"
 LIFETIME = timedelta(minutes=10)
-PAGES = ("/oauth/authorize",)
+PAGES = (AUTHORIZE,)
 BELOW = "/invites/"
 
 _HOME = "/"

@@ -17,6 +17,7 @@ from app.domain.errors import Conflict, InvalidArgument
 from app.domain.oauth import AuthorizeRequest, parse_resource, read_request
 from app.domain.references import parse_uuid
 from app.edge import headers
+from app.edge import oauth as urls
 from app.edge.deps import database, human, session, state
 from app.edge.identify import identify_session
 from app.transactions import oauth, once
@@ -40,6 +41,7 @@ def let_form_end_at_the_app() -> None:
         headers.let_form_lead_to(oauth.trust(database(), _request()))
 
 
+bp.before_request(urls.take_turn)
 bp.before_request(identify_session)
 bp.before_request(guard.check_form)
 
@@ -52,7 +54,7 @@ def _prepare(form: Form) -> None:
             form.put(asked, names_one=_names_one())
 
 
-@bp.get("/oauth/authorize")
+@bp.get(urls.AUTHORIZE)
 def show() -> ResponseReturnValue:
     """Who asks for what, and the two answers. Somebody signed out signs in first, and comes back.
 
@@ -72,7 +74,7 @@ def show() -> ResponseReturnValue:
     return _page(asked, form)
 
 
-@bp.post("/oauth/authorize")
+@bp.post(urls.AUTHORIZE)
 @posts(
     ConsentForm,
     "oauth/fields.html",
