@@ -32,11 +32,13 @@ class Lost:
     """What a removal ended. Hand it to `announce` after the commit.
 
     `is_member_still`: another source keeps every one of the humans in their teams, so nothing was
-    released.
+    released. `unseen` are the queues that somebody sees no longer, by id; `queue_ids` those of the
+    released todos.
     """
 
     is_member_still: bool
     released: tuple[str, ...] = ()
+    unseen: frozenset[int] = frozenset()
     queue_ids: frozenset[int] = frozenset()
     closed: tuple[ClosedAttempt, ...] = ()
 
@@ -88,20 +90,23 @@ def remove_many(
     # What was claimed while we waited for a lock above is held by now: look once more.
     ids = sorted({*locked, *_lock_held(conn, params)})
     released = many(conn, SQL["mark_held_released"], {**params, "ids": ids}, _Held)
+    unseen = conn.execute(SQL["read_queues"], params).fetchall()
     closed = ending.close_attempts(conn, [row.id for row in released], "released", "requeued")
     return Lost(
         is_member_still=False,
         released=tuple(sorted(row.id for row in released)),
+        unseen=frozenset(row[0] for row in unseen),
         queue_ids=frozenset(row.queue_id for row in released),
         closed=tuple(closed),
     )
 
 
 def announce(db: Database, lost: Lost) -> None:
-    """After the commit: it counts as a release (R47)."""
+    """After the commit: it counts as a release (R47), and open boards look again."""
     for queue, amount in sorted(Counter(attempt.queue for attempt in lost.closed).items()):
         name = "switchboard_todo_attempts_closed_total"
         db.counters.add(name, amount, queue=queue, outcome="released")
+    db.feed.changed(*sorted(lost.unseen))
     db.feed.ready(*sorted(lost.queue_ids))
     freed = sorted(ending.freed(lost.closed))
     db.feed.reopened(*freed)

@@ -72,7 +72,7 @@ def require_place(db: Database, conn: Connection, human: Human) -> None:
 
 
 def audit(
-    conn: Connection, team_id: UUID, actor_id: UUID, action: str, **detail: Json
+    conn: Connection, team_id: UUID, actor_id: UUID, action: str, /, **detail: Json
 ) -> None:
     """Write one row of the team's record, in the transaction of the change itself."""
     params = {

@@ -117,6 +117,7 @@ def delete(db: Database, human: Human, ref: str) -> str:
         run(conn, SQL["upsert_retired_slug"], {"slug": team.slug})
         team_changes.audit(conn, team.id, human.id, "team_deleted", slug=team.slug)
         run(conn, SQL["delete_team"], params)
+    db.feed.changed(*(row[0] for row in locked))
     team_changes.note("team_deleted", team.id, human.id)
     return team.slug
 

@@ -1,11 +1,13 @@
 -- Endpoints: vended, changed, revoked, deleted.
 
 -- name: read_team_role
--- Outside the team no row comes back, as for an unknown slug.
+-- Outside the team no row comes back, as for an unknown slug. The share makes a delete of the team
+-- wait, and one that came first leaves no row here.
 select t.id as team_id, r.role
   from teams t
   join team_roles r on r.team_id = t.id
- where t.slug = %(slug)s and r.human_id = %(human_id)s;
+ where t.slug = %(slug)s and r.human_id = %(human_id)s
+   for key share of t;
 
 -- name: insert_agent
 -- The record that owns the endpoint; who made it confers nothing.

@@ -57,3 +57,15 @@ update todos t
                   select e.id from agents a join endpoints e on e.agent_id = a.id
                    where a.owner_human_id = m.human_id)))
 returning t.id, t.queue_id;
+
+-- name: read_queues
+-- What the humans saw by their memberships: the teams' queues and those of the teams' endpoints.
+select q.id
+  from queues q
+ where q.team_id = any (%(team_ids)s::uuid[])
+union all
+select q.id
+  from agents a
+  join endpoints e on e.agent_id = a.id
+  join queues q on q.endpoint_id = e.id
+ where a.owner_team_id = any (%(team_ids)s::uuid[]);
