@@ -1,0 +1,251 @@
+"""The pages of a team: list, creation, the team itself, its name, leaving, transfer, deletion."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import pytest
+
+from app.domain.callers import Human
+from tests.support.client import Browser
+from tests.support.make import Make, Team
+from tests.support.page import parse
+
+Browse = Callable[[Human], Browser]
+MANY_CONTROLS = re.compile(r"/(edit|transfer|delete|invites|groups|queues|remove)\b")
+
+
+def said(page: str) -> str:
+    """What the last act left to be said."""
+    found = parse(page)
+    return " ".join(one.text.strip() for one in found.elements if one.get("id") == "flash")
+
+
+def links(page: str) -> set[str]:
+    """Where the main part of a page leads or posts."""
+    main = [one for one in parse(page).all("a", "form")
+            if any(outer.tag == "main" for outer in one.inside)]  # fmt: skip
+    return {one.get("href") or one.get("action") or "" for one in main}
+
+
+@pytest.fixture
+def blue(make: Make) -> Team:
+    """A team nobody is in yet."""
+    return make.team("blue")
+
+
+def member(make: Make, team: Team, name: str, role: str = "member") -> Human:
+    """A person in the team."""
+    human = make.human(name)
+    make.member(team, human, role)
+    return human
+
+
+def test_a_person_without_a_team_is_led_from_settings_to_the_team_they_make(
+    browser: Browse, make: Make
+) -> None:
+    seat = browser(make.human("Ana"))
+
+    assert "/teams/new" in links(seat.get("/settings").text)
+    assert "You are in no team." in seat.get("/teams").text
+    made = seat.post("/teams/new", {"display_name": " Blue team ", "slug": "blue"})
+    page = seat.get("/teams/blue").text
+
+    assert (made.status_code, made.headers["Location"]) == (303, "/teams/blue")
+    assert said(page) == "Team Blue team is created. You are its owner."
+    assert '<h1 id="heading">Blue team</h1>' in page
+    assert "/teams/blue" in links(seat.get("/teams").text)
+
+
+def test_a_form_sent_twice_makes_one_team_and_both_answers_lead_to_it(
+    browser: Browse, make: Make
+) -> None:
+    seat, data = browser(make.human()), {"display_name": "", "slug": "blue"}
+
+    answers = [seat.post("/teams/new", dict(data)) for _ in range(2)]
+
+    assert [one.headers["Location"] for one in answers] == ["/teams/blue"] * 2
+    assert make.value("select count(*) from teams") == 1
+
+
+@pytest.mark.parametrize(("slug", "status", "why"), [
+    ("", 422, "lowercase letters"),
+    ("Blue team", 422, "lowercase letters"),
+    ("x" * 41, 422, "lowercase letters"),
+    ("taken", 409, "another team has it"),
+    ("retired", 409, "another team has it"),
+])
+def test_a_slug_that_cannot_be_had_is_refused_with_what_was_typed(
+    browser: Browse, make: Make, slug: str, status: int, why: str
+) -> None:
+    make.team("taken")
+    make.run("insert into retired_team_slugs (slug, retired_at, free_at)"
+             " values ('retired', clock(), clock() + interval '30 days')")
+
+    answer = browser(make.human()).post("/teams/new", {"display_name": "Typed", "slug": slug})
+
+    assert answer.status_code == status
+    assert "<title>Error: Create a team" in answer.text
+    assert 'href="#slug"' in answer.text and why in answer.text
+    assert f'value="{slug}"' in answer.text and 'value="Typed"' in answer.text
+    assert make.value("select count(*) from teams") == 1
+
+
+def test_everybody_reads_their_role_and_its_rights_and_sees_only_the_controls_it_gives(
+    browser: Browse, make: Make, blue: Team
+) -> None:
+    people = {role: member(make, blue, f"the {role}", role)
+              for role in ("member", "admin", "owner")}  # fmt: skip
+    make.team_queue(blue, "inbox")
+
+    pages = {role: browser(human).get("/teams/blue").text for role, human in people.items()}
+    found = {role: links(page) for role, page in pages.items()}
+
+    for role in people:
+        assert f"You are a{'n' * (role != 'member')} {role}</h2>" in pages[role]
+        assert all(f"the {other}" in pages[role] for other in people)
+    assert "rename the team" not in pages["admin"] and "rename the team" in pages["owner"]
+    assert not [one for one in found["member"] if MANY_CONTROLS.search(one)
+                and not one.startswith("/queues/")]  # fmt: skip
+    assert "/teams/blue/leave" in found["member"]
+    assert {"/teams/blue/edit", "/teams/blue/invites", "/teams/blue/queues"} <= found["admin"]
+    assert not {"/teams/blue/transfer", "/teams/blue/delete"} & found["admin"]
+    assert {"/teams/blue/transfer", "/teams/blue/delete"} <= found["owner"]
+    boss = f"/teams/blue/members/{people['owner'].id}"
+    assert boss not in found["admin"] and boss in found["owner"]
+    assert "Last changes" not in pages["member"]
+
+
+def test_the_page_names_queues_their_budgets_and_drainers_and_links_what_may_be_opened(
+    browser: Browse, make: Make, blue: Team
+) -> None:
+    ana, ben = member(make, blue, "Ana"), member(make, blue, "Ben")
+    queue = make.team_queue(blue, "inbox")
+    mine, theirs, of_team = make.endpoint(ana), make.endpoint(ben), make.endpoint(ben, blue)
+    for endpoint in (mine, theirs, of_team):
+        make.grant(endpoint, queue)
+    make.policy(queue, max_in_flight=2, human=ana)
+
+    page = browser(ana).get("/teams/blue").text
+
+    assert f"/queues/{int(queue)}" in links(page)
+    assert "has a budget" in page and "1 active endpoint<" in page
+    assert all(one.slug in page for one in (mine, theirs, of_team))
+    assert f"/endpoints/{theirs.id}" not in links(page)
+    assert {f"/endpoints/{mine.id}", f"/endpoints/{of_team.id}"} <= links(page)
+
+
+def test_a_team_is_found_by_its_id_too_and_a_suspended_one_is_listed_and_shut(
+    browser: Browse, make: Make, blue: Team
+) -> None:
+    seat = browser(member(make, blue, "Ana"))
+    by_id, by_slug = seat.get(f"/teams/{blue.id}"), seat.get("/teams/blue")
+
+    assert by_id.status_code == 200
+    assert links(by_id.text) == links(by_slug.text)
+    make.run("update teams set suspended_at = clock()")
+    assert seat.get("/teams/blue").status_code == 404
+    assert "suspended" in seat.get("/teams").text
+    assert "/teams/blue" not in links(seat.get("/teams").text)
+
+
+def test_an_owner_renames_the_team_and_is_told_what_happens_to_the_old_slug(
+    browser: Browse, make: Make, blue: Team
+) -> None:
+    seat = browser(member(make, blue, "Ana", "owner"))
+    asked = seat.get("/teams/blue/edit").text
+
+    saved = seat.post("/teams/blue/edit", {
+        "display_name": "The Navy", "slug": "navy", "members_create_webhooks": "y"})
+
+    assert "The old slug is kept from reuse for 30 days." in re.sub(r"\s+", " ", asked)
+    assert saved.headers["Location"] == "/teams/navy#edit-team"
+    assert make.rows("select slug, display_name, members_create_webhooks from teams") == [
+        ("navy", "The Navy", True)]
+    assert make.value("select slug from retired_team_slugs") == "blue"
+    page = seat.get("/teams/navy").text
+    assert "slug from blue to navy" in page and "members may make webhooks" in page
+    refused = seat.post("/teams/navy/edit", {"display_name": "", "slug": "No"})
+    assert refused.status_code == 422 and "<title>Error: Edit The Navy" in refused.text
+
+
+def test_an_admin_switches_what_members_may_and_names_nothing(
+    browser: Browse, make: Make, blue: Team
+) -> None:
+    seat = browser(member(make, blue, "Ana", "admin"))
+    asked = seat.get("/teams/blue/edit").text
+
+    saved = seat.post("/teams/blue/edit", {"members_create_webhooks": "y"})
+    forged = seat.post("/teams/blue/edit", {"slug": "navy", "display_name": "blue"})
+
+    assert 'name="slug"' not in asked and 'name="members_create_webhooks"' in asked
+    assert (saved.status_code, forged.status_code) == (303, 403)
+    assert "Your role in the team does not allow this." in forged.text
+    assert make.rows("select slug, members_create_webhooks from teams") == [("blue", True)]
+
+
+def test_the_only_owner_is_told_why_they_cannot_leave_and_a_second_one_leaves(
+    browser: Browse, make: Make, blue: Team
+) -> None:
+    ana = member(make, blue, "Ana", "owner")
+    seat = browser(ana)
+
+    asked, refused = seat.get("/teams/blue/leave"), seat.post("/teams/blue/leave")
+    ben = member(make, blue, "Ben", "owner")
+    offered, left = seat.get("/teams/blue/leave"), seat.post("/teams/blue/leave")
+
+    assert "You are the only owner of blue" in asked.text
+    assert "/teams/blue/leave" not in links(asked.text)
+    assert (refused.status_code, "without an owner" in refused.text) == (409, True)
+    assert "/teams/blue/leave" in links(offered.text) and "is released" in offered.text
+    assert (left.status_code, left.headers["Location"]) == (303, "/teams")
+    assert "You have left blue." in said(seat.get("/teams").text)
+    assert make.rows("select human_id from team_members") == [(ben.id,)]
+
+
+def test_a_team_is_handed_to_a_member_and_the_owner_stays_as_admin(
+    browser: Browse, make: Make, blue: Team
+) -> None:
+    ana = member(make, blue, "Ana", "owner")
+    seat = browser(ana)
+    assert "Nobody else is in the team." in seat.get("/teams/blue/transfer").text
+    ben = member(make, blue, "Ben")
+
+    wrong = seat.post("/teams/blue/transfer", {"human_id": str(ana.id)})
+    done = seat.post("/teams/blue/transfer", {"human_id": str(ben.id)})
+
+    assert wrong.status_code == 422 and 'href="#human_id"' in wrong.text
+    assert done.headers["Location"] == "/teams/blue#members"
+    page = seat.get("/teams/blue").text
+    assert said(page) == "Ben is an owner of blue. You are an admin of it."
+    assert "transferred the team to Ben" in page
+    assert dict(make.rows("select human_id, role from team_members")) == {
+        ana.id: "admin", ben.id: "owner"}
+
+
+def test_a_busy_team_is_not_deleted_and_says_what_it_needs(
+    browser: Browse, make: Make, blue: Team
+) -> None:
+    ana = member(make, blue, "Ana", "owner")
+    seat, todo = browser(ana), make.todo(queue=make.team_queue(blue, "inbox"))
+
+    asked, refused = seat.get("/teams/blue/delete"), seat.post("/teams/blue/delete")
+    make.run("update todos set state = 'done', completed_at = clock() where id = %s", todo)
+    done = seat.post("/teams/blue/delete")
+
+    assert "no active endpoint and no todo" in asked.text
+    assert refused.status_code == 409 and "There is a problem" in refused.text
+    assert (done.status_code, done.headers["Location"]) == (303, "/teams")
+    assert make.value("select count(*) from teams") == 0
+
+
+def test_outside_the_team_every_page_reads_like_that_of_an_unknown_slug(
+    browser: Browse, make: Make, blue: Team
+) -> None:
+    member(make, blue, "Ana", "owner")
+    seat = browser(make.human("Ben"))
+
+    for below in ("", "/edit", "/leave", "/transfer", "/delete", "/invites", "/groups"):
+        foreign, unknown = seat.get(f"/teams/blue{below}"), seat.get(f"/teams/green{below}")
+        assert (foreign.status_code, foreign.data) == (404, unknown.data)
