@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
+from urllib.parse import quote
 from uuid import uuid4
 
 import pytest
@@ -16,6 +17,7 @@ from app.db.database import Database
 from app.db.listener import Listener
 from app.domain.callers import Endpoint, Human
 from app.edge.broadcast import MOST_QUEUES, Mailbox, Recent
+from app.transactions import membership
 from app.web.stream_wants import read_wants
 from tests.support.clock import Clock
 from tests.support.events import Events, Frame
@@ -128,6 +130,40 @@ def test_a_membership_that_ends_takes_the_queue_away(scene: Scene) -> None:
         scene.cap(0)
         events.named(f"say-{scene.inbox}")
     assert f"say-{shared}" not in names(events.seen)
+
+
+def test_a_team_queue_is_told_to_its_members_until_they_are_removed(scene: Scene) -> None:
+    make, cleo = scene.make, scene.make.human("Cleo")
+    team = make.team("night")
+    for human in (scene.ana, cleo):
+        make.member(team, human)
+    shared = make.team_queue(team, "triage")
+    make.policy(shared, max_in_flight=3)
+    held = make.todo(queue=shared, state="claimed", holder=scene.ana, title="Held")
+    query = f"?cards={quote(make.now().isoformat())}"
+    with scene.open(query) as ours, Events(scene.url, make.session(cleo), query) as theirs:
+        theirs.named("live")
+        first = make.todo(queue=shared, title="First")
+        scene.changed(shared)
+        told = [events.named(f"cards-{shared}", "First") for events in (ours, theirs)]
+
+        membership.remove_member(scene.db, team.id, scene.ana.id)
+        later = theirs.named(f"cards-{shared}", "2 pending")
+        ours.named("resync")
+        seen = len(ours.seen)
+        make.todo(queue=shared, title="Second")
+        make.run("update admission_policies set max_in_flight = 0 where queue_id = %s", int(shared))
+        scene.changed(shared)
+        theirs.named(f"say-{shared}")
+        scene.cap(0)
+        ours.named(f"say-{scene.inbox}")
+
+    for frame in told:
+        assert f"todo-{first}-claim" in frame.data
+        assert f"todo-{first}-discard" not in frame.data
+        assert "Held" in frame.data
+    assert f"todo-{held}-claim" in later.data  # it was handed back
+    assert not [frame for frame in ours.seen[seen:] if frame.event.endswith(f"-{shared}")]
 
 
 def test_a_new_queue_and_a_new_budget_make_the_page_load_afresh(scene: Scene) -> None:
