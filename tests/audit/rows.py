@@ -50,7 +50,7 @@ class Row:
     @property
     def is_tenants(self) -> bool:
         """Whether it is about somebody's thing."""
-        return bool(self.names)
+        return bool(self.names) or bool(NAME.search(str(self.body or "")))
 
     @property
     def foreign(self) -> str:

@@ -20,7 +20,7 @@ from app.db import statements
 from app.domain.callers import Endpoint, Human
 from app.domain.verbs import BASICS, GRANTABLE
 from app.edge import deps
-from tests.support.make import Make
+from tests.support.make import Make, Team
 from tests.web import scene
 
 UNKNOWN_ID = "00000000-0000-4000-8000-000000000000"
@@ -87,7 +87,26 @@ def _place(make: Make, own: scene.Scene) -> Place:
         "ingest": str(make.value("select ingest_token from endpoint_webhooks where id = %s",
                                  own.names["webhook"])),
     }  # fmt: skip
+    if own.team is not None:
+        more |= _of_team(make, own, own.team)
     return Place(names={**own.names, **more}, words=own.words)
+
+
+def _of_team(make: Make, own: scene.Scene, team: Team) -> dict[str, str]:
+    assert own.member
+    lane = make.endpoint(own.member, name=f"{team.slug} hands")
+    idle, busy = make.team_queue(team, "idle"), make.team_queue(team, "busy")
+    make.todo(queue=busy)
+    invite = make.value(
+        "insert into team_invites (id, team_id, email_lower, role, token_sha256, expires_at)"
+        " values (gen_random_uuid(), %s, 'kim@example.org', 'member', %s,"
+        " clock() + interval '7 days') returning id", team.id, team.slug)
+    link = make.value(
+        "insert into team_group_links (id, team_id, group_name, role)"
+        " values (gen_random_uuid(), %s, 'nights', 'member') returning id", team.id)
+    return {"team": team.slug, "hand": str(own.member.id), "boss": str(own.human.id),
+            "invite": str(invite), "group_link": str(link), "idle_queue": idle.name.split("/")[1],
+            "team_queue": busy.name.split("/")[1], "hands_endpoint": str(lane.id)}  # fmt: skip
 
 
 def unknown(name: str, place: Place) -> str:
@@ -95,7 +114,8 @@ def unknown(name: str, place: Place) -> str:
     if name == "scope":
         return place.names["scope"].partition(":")[0] + ":nobody-abcd"
     spelled = {"event": "999999999", "endpoint_slug": "nobody-abcd", "queue_name": "nothing",
-               "ingest": "nothing"}  # fmt: skip
+               "ingest": "nothing", "team": "nobody", "idle_queue": "nothing",
+               "team_queue": "nothing"}  # fmt: skip
     return spelled.get(name) or scene.unknown(name)
 
 
