@@ -87,8 +87,10 @@ def test_a_slug_that_cannot_be_had_is_refused_with_what_was_typed(
 
     assert answer.status_code == status
     assert "<title>Error: Create a team" in answer.text
-    assert 'href="#slug"' in answer.text and why in answer.text
-    assert f'value="{slug}"' in answer.text and 'value="Typed"' in answer.text
+    assert 'href="#slug"' in answer.text
+    assert why in answer.text
+    assert f'value="{slug}"' in answer.text
+    assert 'value="Typed"' in answer.text
     assert make.value("select count(*) from teams") == 1
 
 
@@ -105,7 +107,8 @@ def test_everybody_reads_their_role_and_its_rights_and_sees_only_the_controls_it
     for role in people:
         assert f"You are a{'n' * (role != 'member')} {role}</h2>" in pages[role]
         assert all(f"the {other}" in pages[role] for other in people)
-    assert "rename the team" not in pages["admin"] and "rename the team" in pages["owner"]
+    assert "rename the team" not in pages["admin"]
+    assert "rename the team" in pages["owner"]
     assert not [one for one in found["member"] if MANY_CONTROLS.search(one)
                 and not one.startswith("/queues/")]  # fmt: skip
     assert "/teams/blue/leave" in found["member"]
@@ -113,7 +116,8 @@ def test_everybody_reads_their_role_and_its_rights_and_sees_only_the_controls_it
     assert not {"/teams/blue/transfer", "/teams/blue/delete"} & found["admin"]
     assert {"/teams/blue/transfer", "/teams/blue/delete"} <= found["owner"]
     boss = f"/teams/blue/members/{people['owner'].id}"
-    assert boss not in found["admin"] and boss in found["owner"]
+    assert boss not in found["admin"]
+    assert boss in found["owner"]
     assert "Last changes" not in pages["member"]
 
 
@@ -130,7 +134,8 @@ def test_the_page_names_queues_their_budgets_and_drainers_and_links_what_may_be_
     page = browser(ana).get("/teams/blue").text
 
     assert f"/queues/{int(queue)}" in links(page)
-    assert "has a budget" in page and "1 active endpoint<" in page
+    assert "has a budget" in page
+    assert "1 active endpoint<" in page
     assert all(one.slug in page for one in (mine, theirs, of_team))
     assert f"/endpoints/{theirs.id}" not in links(page)
     assert {f"/endpoints/{mine.id}", f"/endpoints/{of_team.id}"} <= links(page)
@@ -165,9 +170,11 @@ def test_an_owner_renames_the_team_and_is_told_what_happens_to_the_old_slug(
         ("navy", "The Navy", True)]
     assert make.value("select slug from retired_team_slugs") == "blue"
     page = seat.get("/teams/navy").text
-    assert "slug from blue to navy" in page and "members may make webhooks" in page
+    assert "slug from blue to navy" in page
+    assert "members may make webhooks" in page
     refused = seat.post("/teams/navy/edit", {"display_name": "", "slug": "No"})
-    assert refused.status_code == 422 and "<title>Error: Edit The Navy" in refused.text
+    assert refused.status_code == 422
+    assert "<title>Error: Edit The Navy" in refused.text
 
 
 def test_an_admin_switches_what_members_may_and_names_nothing(
@@ -179,7 +186,8 @@ def test_an_admin_switches_what_members_may_and_names_nothing(
     saved = seat.post("/teams/blue/edit", {"members_create_webhooks": "y"})
     forged = seat.post("/teams/blue/edit", {"slug": "navy", "display_name": "blue"})
 
-    assert 'name="slug"' not in asked and 'name="members_create_webhooks"' in asked
+    assert 'name="slug"' not in asked
+    assert 'name="members_create_webhooks"' in asked
     assert (saved.status_code, forged.status_code) == (303, 403)
     assert "Your role in the team does not allow this." in forged.text
     assert make.rows("select slug, members_create_webhooks from teams") == [("blue", True)]
@@ -198,7 +206,8 @@ def test_the_only_owner_is_told_why_they_cannot_leave_and_a_second_one_leaves(
     assert "You are the only owner of blue" in asked.text
     assert "/teams/blue/leave" not in links(asked.text)
     assert (refused.status_code, "without an owner" in refused.text) == (409, True)
-    assert "/teams/blue/leave" in links(offered.text) and "is released" in offered.text
+    assert "/teams/blue/leave" in links(offered.text)
+    assert "is released" in offered.text
     assert (left.status_code, left.headers["Location"]) == (303, "/teams")
     assert "You have left blue." in said(seat.get("/teams").text)
     assert make.rows("select human_id from team_members") == [(ben.id,)]
@@ -215,7 +224,8 @@ def test_a_team_is_handed_to_a_member_and_the_owner_stays_as_admin(
     wrong = seat.post("/teams/blue/transfer", {"human_id": str(ana.id)})
     done = seat.post("/teams/blue/transfer", {"human_id": str(ben.id)})
 
-    assert wrong.status_code == 422 and 'href="#human_id"' in wrong.text
+    assert wrong.status_code == 422
+    assert 'href="#human_id"' in wrong.text
     assert done.headers["Location"] == "/teams/blue#members"
     page = seat.get("/teams/blue").text
     assert said(page) == "Ben is an owner of blue. You are an admin of it."
@@ -235,7 +245,8 @@ def test_a_busy_team_is_not_deleted_and_says_what_it_needs(
     done = seat.post("/teams/blue/delete")
 
     assert "no active endpoint and no todo" in asked.text
-    assert refused.status_code == 409 and "There is a problem" in refused.text
+    assert refused.status_code == 409
+    assert "There is a problem" in refused.text
     assert (done.status_code, done.headers["Location"]) == (303, "/teams")
     assert make.value("select count(*) from teams") == 0
 
