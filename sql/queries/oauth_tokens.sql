@@ -43,7 +43,7 @@ select %(token_hash)s, %(refresh_hash)s, %(family_hash)s, c.client_id, c.grant_i
    and (c.human_id is not null
         or (e.state = 'active' and (e.expires_at is null or e.expires_at > n.at)
             and h.suspended_at is null and t.suspended_at is null))
-returning grant_id, floor(extract(epoch from expires_at - clock()))::int as expires_in,
+returning grant_id, round(extract(epoch from expires_at - clock()))::int as expires_in,
           coalesce(scope_verbs, '{}') as scopes;
 
 -- name: lock_grant
