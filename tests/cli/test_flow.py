@@ -171,6 +171,56 @@ def test_every_list_of_the_product_prints(
     assert switchboard("status").code == 1
 
 
+def test_a_team_shares_a_queue_by_command_alone(
+    switchboard: Switchboard, vended: dict[str, str], fleet: Fleet, tmp_path: Path
+) -> None:
+    bo, queue = fleet.make.human("Bo"), "team:crew/builds/fast"
+    as_bo = partial(switchboard, credentials_path=tmp_path / "bo.json")
+    assert as_bo("login", "--token-stdin", stdin=fleet.make.operator_token(bo)).code == 0
+
+    def tell(*words: str, **given: str) -> str:
+        ran = switchboard(*words, **given)
+        assert (ran.code, ran.err) == (0, ""), words
+        return ran.out
+
+    tell("team", "create", "crew", "--name", "The crew")
+    tell("team", "edit", "crew", "--members-create-webhooks", "on")
+    assert tell("team", "queue", "create", "crew", "builds/fast") == f"{queue} is made.\n"
+    assert "already" in tell("team", "queue", "create", "crew", "builds/fast")
+    tell("team", "grant", vended["slug"], queue)
+    assert f"{queue}  no      {vended['slug']}" in tell("team", "queue", "list", "crew")
+    tell("queue", "budget", "set", "team:crew", "builds/fast", "--max-in-flight", "2")
+    assert "builds/fast" in tell("queue", "budget", "show", "team:crew")
+    own = json.loads(tell("webhook", "list", vended["slug"], "--json"))["webhooks"][0]
+    tell("webhook", "delete", own["webhook_id"])  # an endpoint has one at most
+    tell("webhook", "create", vended["slug"], "--source-type", "generic", "--queue", queue)
+    pushed = tell("todo", "push", "team:crew", "Look", "--queue", "builds/fast")
+    assert pushed.split()[0] in tell("todo", "list", "--team", "crew")
+    worked = tell("work", "--once", "--queue", queue, "--", "true", endpoint_token=vended["token"])
+    assert worked.splitlines()[-1].startswith("done  ")
+
+    invite = json.loads(tell("team", "invite", "create", "crew", "bo@sb.example", "--json"))
+    joined = as_bo("team", "invite", "accept", stdin=invite["invite_url"])
+    assert (joined.code, joined.out) == (0, "You are member of crew.\n")
+    again = as_bo("team", "invite", "accept", stdin=invite["invite_url"])
+    assert (again.code, "No such invite" in again.err) == (1, True)
+    spare = json.loads(tell("team", "invite", "create", "crew", "cy@sb.example", "--json"))
+    tell("team", "invite", "revoke", "crew", spare["id"], "-y")
+    assert "cy@sb.example" in tell("team", "invite", "list", "crew")
+    assert as_bo("team", "queue", "delete", "crew", "builds/fast", "-y").code == 1
+
+    tell("team", "member", "role", "crew", str(bo.id), "admin")
+    assert f"{bo.id}  Bo    admin" in tell("team", "member", "list", "crew")
+    assert tell("team", "group", "list", "crew").startswith("No groups")
+    tell("team", "transfer", "crew", str(bo.id))
+    assert "crew  The crew  admin" in tell("team", "list")
+    tell("team", "ungrant", vended["slug"], queue)
+    tell("team", "leave", "crew")
+    assert switchboard("team", "show", "crew").code == 1
+    assert as_bo("team", "queue", "delete", "crew", "builds/fast", "-y").code == 0
+    assert as_bo("team", "delete", "crew", "-y").out == "crew is deleted.\n"
+
+
 def test_a_failing_command_parks_the_todo_and_a_person_may_discard_it(
     switchboard: Switchboard, vended: dict[str, str]
 ) -> None:
