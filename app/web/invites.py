@@ -46,8 +46,9 @@ def accept(token: str) -> ResponseReturnValue:
     except TeamCeilingReached as refused:
         seen = team_invites.look(database(), token)
         return _gone() if seen is None else _page(seen, form, team_door.blame(form, refused))
-    said = f"You are {team_words.named(joined.role)} of this team now."
-    return see(f"/teams/{joined.slug}", flash=said)
+    team = team_door.of(joined.slug)
+    said = f"You are {team_words.named(team.role)} of {team_words.name_of(team)} now."
+    return see(team_words.path_of(team), flash=said)
 
 
 def _page(seen: InviteSeen, form: Form, status: int = 200) -> Response:

@@ -10,7 +10,7 @@ from app.edge.deps import database, human
 from app.edge.problems import status_for
 from app.reads import teams
 from app.reads.teams import TeamRow
-from app.web import refusals
+from app.web import refusals, team_words
 from app.web.answers import form_page
 from app.web.forms import Form
 
@@ -48,7 +48,7 @@ def confirm_page(
 
     Without `may_go_on` the sentences say why not, and there is no button.
     """
-    path = f"/teams/{team.slug}"
+    path = team_words.path_of(team)
     return form_page(
         "teams/confirm.html",
         form,

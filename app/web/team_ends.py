@@ -64,7 +64,8 @@ def transfer(slug: str) -> ResponseReturnValue:
     except (InvalidArgument, LastOwner) as refused:
         return _transfer_page(team, form, status=team_door.blame(form, refused))
     said = f"{team_words.name_of_member(chosen)} is an owner of {team_words.name_of(team)}. "
-    return see(f"/teams/{slug}", flash=f"{said}You are an admin of it.", fragment="members")
+    said += "You are an admin of it."
+    return see(team_words.path_of(team), flash=said, fragment="members")
 
 
 @bp.get("/teams/<slug>/delete")
@@ -121,6 +122,7 @@ def _transfer_page(team: TeamRow, form: TransferForm, status: int = 200) -> Resp
         heading=f"Transfer {name}",
         help_topic=HELP,
         team=team,
+        path=team_words.path_of(team),
         name=name,
         has_focus=status == 200,
     )

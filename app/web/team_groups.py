@@ -51,7 +51,7 @@ def add(slug: str) -> ResponseReturnValue:
             refused.field = "group"
         return _page(team, form, refused)
     said = f"Group {isolate(made.group)} is linked as {made.role}."
-    return see(f"/teams/{slug}/groups", flash=said, fragment="groups")
+    return see(f"{team_words.path_of(team)}/groups", flash=said, fragment="groups")
 
 
 @bp.get("/teams/<slug>/groups/<link_id>/remove")
@@ -82,13 +82,13 @@ def show_remove(slug: str, link_id: str) -> ResponseReturnValue:
 @posts(Form, button="Unlink the group")
 def remove(slug: str, link_id: str) -> ResponseReturnValue:
     """Unlink a group; sent twice, the second finds it unlinked and says so."""
-    team_door.of(slug, "owner")
+    team = team_door.of(slug, "owner")
     row, said = _row(slug, link_id), "That group is not linked."
     if row is not None:
         said = f"Group {isolate(row.group)} is not linked any more."
         with suppress(NotFound):
             team_groups.remove(database(), human(), slug, link_id)
-    return see(f"/teams/{slug}/groups", flash=said, fragment="groups")
+    return see(f"{team_words.path_of(team)}/groups", flash=said, fragment="groups")
 
 
 def _row(slug: str, link_id: str) -> GroupLinkRow | None:
@@ -107,6 +107,7 @@ def _page(team: TeamRow, form: GroupForm, refused: DomainError | None = None) ->
         heading=f"Groups of {team_words.name_of(team)}",
         help_topic=HELP,
         team=team,
+        path=team_words.path_of(team),
         name=team_words.name_of(team),
         lines=[team_words.group_line(team, row) for row in rows],
         is_owner=team.role == "owner",

@@ -55,6 +55,7 @@ def create(slug: str) -> ResponseReturnValue:
         heading=f"Invite to {team_words.name_of(team)} for {made.email}",
         help_topic=HELP,
         team=team,
+        path=team_words.path_of(team),
         name=team_words.name_of(team),
         role=team_words.named(made.role),
         expires=instant(made.expires_at, viewer().zone),
@@ -69,7 +70,7 @@ def show_revoke(slug: str, invite_id: str) -> ResponseReturnValue:
     row = _row(slug, invite_id)
     ended = _ended(row)
     if ended:
-        return see(f"/teams/{team.slug}/invites", flash=ended)
+        return see(f"{team_words.path_of(team)}/invites", flash=ended)
     email = isolate(row.email)
     return team_door.confirm_page(
         team,
@@ -97,7 +98,7 @@ def revoke(slug: str, invite_id: str) -> ResponseReturnValue:
         team_invites.revoke(database(), human(), slug, invite_id)
     except Conflict as refused:
         said = refused.sentence
-    return see(f"/teams/{team.slug}/invites", flash=said, fragment="invites")
+    return see(f"{team_words.path_of(team)}/invites", flash=said, fragment="invites")
 
 
 def open_lines(team: TeamRow) -> list[InviteLine]:
@@ -149,6 +150,7 @@ def _page(team: TeamRow, form: InviteForm, refused: DomainError | None = None) -
         heading=f"Invites to {team_words.name_of(team)}",
         help_topic=HELP,
         team=team,
+        path=team_words.path_of(team),
         name=team_words.name_of(team),
         lines=_lines(team),
     )

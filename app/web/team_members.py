@@ -50,7 +50,7 @@ def set_role(slug: str, human_id: str) -> ResponseReturnValue:
     except (InvalidArgument, RoleCeiling, LastOwner, Conflict) as refused:
         return _role_page(team, row, form, refused)
     said = f"{team_words.name_of_member(saved)} is {team_words.named(saved.role)} now."
-    return see(f"/teams/{slug}", flash=said, fragment=f"member-{saved.human_id}")
+    return see(team_words.path_of(team), flash=said, fragment=f"member-{saved.human_id}")
 
 
 @bp.get("/teams/<slug>/members/<human_id>/remove")
@@ -65,7 +65,8 @@ def show_remove(slug: str, human_id: str) -> ResponseReturnValue:
 @posts(Form, button="Remove the member")
 def remove(slug: str, human_id: str) -> ResponseReturnValue:
     """End a membership; sent twice, the second finds it ended and says so."""
-    team, path = team_door.of(slug, "admin"), f"/teams/{slug}"
+    team = team_door.of(slug, "admin")
+    path = team_words.path_of(team)
     row = _member(slug, human_id)
     if row is None:
         return see(path, flash="That person is not in the team.", fragment="members")
@@ -108,6 +109,7 @@ def _role_page(
         heading=f"Change role of {name} in {team_words.name_of(team)}",
         help_topic=HELP,
         team=team,
+        path=team_words.path_of(team),
         name=name,
         row=row,
         source=team_words.source_words(row),

@@ -13,7 +13,7 @@ from app.reads import team_queues as queue_list
 from app.reads.team_queues import TeamQueueRow
 from app.reads.teams import TeamRow
 from app.transactions import team_queues
-from app.web import guard, team_door, teams
+from app.web import guard, team_door, team_words, teams
 from app.web.answers import see
 from app.web.forms import Form, posts
 from app.web.team_forms import QueueForm
@@ -27,7 +27,7 @@ bp.before_request(guard.check_form)
 @posts(QueueForm, "teams/queue_fields.html", button="Create the queue")
 def create(slug: str) -> ResponseReturnValue:
     """Make a queue of the team; one of that name that is there already is found."""
-    team_door.of(slug, "admin")
+    team = team_door.of(slug, "admin")
     form = QueueForm()
     try:
         made, is_new = team_queues.create(database(), human(), slug, (form.name.data or "").strip())
@@ -35,7 +35,7 @@ def create(slug: str) -> ResponseReturnValue:
         return teams.team_page(slug, form, refused)
     word = "is created" if is_new else "was there already"
     said = f"Queue {isolate(made.queue)} {word}."
-    return see(f"/teams/{slug}", flash=said, fragment=f"queue-{made.id}")
+    return see(team_words.path_of(team), flash=said, fragment=f"queue-{made.id}")
 
 
 @bp.get("/teams/<slug>/queues/<queue_id>/delete")
@@ -61,7 +61,7 @@ def delete(slug: str, queue_id: str) -> ResponseReturnValue:
             return _delete_page(team, row, Form(), refused)
         except NotFound:
             said = f"Queue {isolate(row.queue)} is deleted already."
-    return see(f"/teams/{slug}", flash=said, fragment="queues")
+    return see(team_words.path_of(team), flash=said, fragment="queues")
 
 
 def _row(slug: str, queue_id: str) -> TeamQueueRow | None:

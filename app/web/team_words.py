@@ -14,6 +14,9 @@ from app.web.present import Instant, instant
 
 OPEN = "open"
 
+# A slug may spell this; the page that makes a team stands there.
+_TAKEN = ("new",)
+
 _SHORT = {
     "member": "works the queues",
     "admin": "also sets things up",
@@ -125,6 +128,11 @@ def named(role: str) -> str:
     return f"a {role}" if role == "member" else f"an {role}"
 
 
+def path_of(team: TeamRow) -> str:
+    """The path of the team's page: by slug, or by id where another page has that address."""
+    return f"/teams/{team.id if team.slug in _TAKEN else team.slug}"
+
+
 def name_of(team: TeamRow) -> str:
     """The team's name inside a sentence."""
     return isolate(team.display_name)
@@ -133,7 +141,7 @@ def name_of(team: TeamRow) -> str:
 def team_line(team: TeamRow) -> TeamLine:
     """One of the viewer's teams."""
     return TeamLine(
-        href=None if team.is_suspended else f"/teams/{team.slug}",
+        href=None if team.is_suspended else path_of(team),
         name=team.display_name,
         slug=team.slug,
         role=team.role,
@@ -143,7 +151,7 @@ def team_line(team: TeamRow) -> TeamLine:
 
 def member_line(team: TeamRow, row: MemberRow, viewer: UUID) -> MemberLine:
     """One member, with the acts that the viewer's role in the team allows."""
-    name, path = isolate(row.display_name), f"/teams/{team.slug}/members/{row.human_id}"
+    name, path = isolate(row.display_name), f"{path_of(team)}/members/{row.human_id}"
     is_self, may_act = row.human_id == viewer, may_grant(team.role, row.role)
     return MemberLine(
         anchor=f"member-{row.human_id}",
@@ -177,7 +185,7 @@ def queue_line(team: TeamRow, row: TeamQueueRow, seen: Collection[UUID]) -> Queu
             )
             for one in row.drained_by
         ],
-        delete=f"/teams/{team.slug}/queues/{row.id}/delete",
+        delete=f"{path_of(team)}/queues/{row.id}/delete",
         delete_label=f"Delete queue {isolate(row.name)}",
     )
 
@@ -190,7 +198,7 @@ def invite_line(team: TeamRow, row: InviteRow, state: str, zone: str | None) -> 
         state=state,
         created=instant(row.created_at, zone),
         expires=instant(row.expires_at, zone),
-        revoke=f"/teams/{team.slug}/invites/{row.id}/revoke" if state == OPEN else None,
+        revoke=f"{path_of(team)}/invites/{row.id}/revoke" if state == OPEN else None,
         revoke_label=f"Revoke the invite for {isolate(row.email)}",
         no_revoke=f"{state} already",
     )
@@ -201,7 +209,7 @@ def group_line(team: TeamRow, row: GroupLinkRow) -> GroupLine:
     return GroupLine(
         group=row.group,
         role=row.role,
-        remove=f"/teams/{team.slug}/groups/{row.id}/remove",
+        remove=f"{path_of(team)}/groups/{row.id}/remove",
         remove_label=f"Unlink group {isolate(row.group)}",
     )
 

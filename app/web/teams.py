@@ -56,8 +56,8 @@ def create() -> ResponseReturnValue:
         mine = _made_before(slug, name or slug)
         if mine is None:
             return _new_page(form, status=team_door.blame(form, refused))
-        return see(f"/teams/{mine.slug}", flash=f"You are the owner of {_said(mine)}.")
-    return see(f"/teams/{made.slug}", flash=f"{_said(made)} is created. You are its owner.")
+        return see(team_words.path_of(mine), flash=f"You are the owner of {_said(mine)}.")
+    return see(team_words.path_of(made), flash=f"{_said(made)} is created. You are its owner.")
 
 
 @bp.get("/teams/<slug>")
@@ -87,7 +87,8 @@ def edit(slug: str) -> ResponseReturnValue:
         saved = teams.edit(database(), human(), slug, _change(team, form))
     except (InvalidArgument, Conflict) as refused:
         return _edit_page(team, form, status=team_door.blame(form, refused))
-    return see(f"/teams/{saved.slug}", flash=f"{_said(saved)} is saved.", fragment="edit-team")
+    said = f"{_said(saved)} is saved."
+    return see(team_words.path_of(saved), flash=said, fragment="edit-team")
 
 
 def team_page(
@@ -108,6 +109,7 @@ def team_page(
         heading=team.display_name,
         help_topic=HELP,
         team=team,
+        path=team_words.path_of(team),
         name=team_words.name_of(team),
         role=team_words.named(team.role),
         may=team_words.may(team.role),
@@ -175,5 +177,6 @@ def _edit_page(team: TeamRow, form: team_forms.EditForm, status: int = 200) -> R
         heading=f"Edit {team_words.name_of(team)}",
         help_topic=HELP,
         team=team,
+        path=team_words.path_of(team),
         has_focus=status == 200,
     )

@@ -52,7 +52,7 @@ def test_the_link_is_shown_once_to_copy_and_opens_the_team(
     assert "invited to be an admin of blue" in asked.text
     assert "Accept and be an admin of blue</button>" in asked.text
     assert joined.headers["Location"] == "/teams/blue"
-    assert said(eve.get("/teams/blue").text) == "You are an admin of this team now."
+    assert said(eve.get("/teams/blue").text) == "You are an admin of blue now."
     lists = seat.get("/teams/blue/invites").text
     assert "eve@example.org" in lists
     assert ">accepted<" in lists

@@ -260,3 +260,16 @@ def test_outside_the_team_every_page_reads_like_that_of_an_unknown_slug(
     for below in ("", "/edit", "/leave", "/transfer", "/delete", "/invites", "/groups"):
         foreign, unknown = seat.get(f"/teams/blue{below}"), seat.get(f"/teams/green{below}")
         assert (foreign.status_code, foreign.data) == (404, unknown.data)
+
+
+def test_a_team_whose_slug_is_the_address_of_another_page_is_reached_by_its_id(
+    browser: Browse, make: Make
+) -> None:
+    seat = browser(make.human())
+
+    made = seat.post("/teams/new", {"slug": "new", "display_name": ""})
+    team = make.value("select id from teams where slug = 'new'")
+
+    assert made.headers["Location"] == f"/teams/{team}"
+    assert f"/teams/{team}/edit" in links(seat.get(f"/teams/{team}").text)
+    assert f"/teams/{team}" in links(seat.get("/teams").text)
