@@ -45,6 +45,7 @@ class Stage:
     own: Place
     team: Place
     other: Place
+    scenes: Mapping[str, scene.Scene]
     humans: Mapping[str, Human]
     agents: Mapping[str, Endpoint]
     tokens: Mapping[str, str]
@@ -58,8 +59,9 @@ def build(make: Make) -> Stage:
                         scene.of_team(make, "green"))  # fmt: skip
     assert blue.member
     assert blue.admin
-    humans = {"ann": ann.human, "stranger": make.human("sue"), "member": blue.member,
-              "admin": blue.admin, "owner": blue.human, "other owner": green.human}  # fmt: skip
+    humans = {"ann": ann.human, "stranger": scene.of_human(make, "sue").human,
+              "member": blue.member, "admin": blue.admin, "owner": blue.human,
+              "other owner": green.human}  # fmt: skip
     agents = {
         "basic agent": make.endpoint(ann.human, queues=("inbox", "rest"), verbs=BASICS),
         "opted-in agent": make.endpoint(ann.human, queues=("inbox", "rest"), verbs=GRANTABLE),
@@ -68,7 +70,7 @@ def build(make: Make) -> Stage:
     }  # fmt: skip
     return Stage(
         own=_place(make, ann), team=_place(make, blue), other=_place(make, green),
-        humans=humans, agents=agents,
+        scenes={"own": ann, "team": blue, "other": green}, humans=humans, agents=agents,
         tokens={name: make.operator_token(human) for name, human in humans.items()},
         sessions={name: make.session(human) for name, human in humans.items()},
         credentials={name: make.credential(each) for name, each in agents.items()},
@@ -146,18 +148,16 @@ class Keeper:
                 sql.Identifier(name)))
         self._digests = self._read()
 
-    def changed(self) -> set[str]:
-        """The tables whose rows are not those of the beginning, but the moving ones."""
-        return self._changed() - MOVING
-
-    def put_back(self) -> None:
-        """Makes every table what it was."""
+    def put_back(self) -> set[str]:
+        """Makes every table what it was, and names those that had changed, but the moving ones."""
+        changed = self._changed()
         with self._conn.transaction():
             self._conn.execute("set local session_replication_role = 'replica'")
-            for name in self._changed():
+            for name in changed:
                 for text in ("delete from public.{}",
                              "insert into public.{0} overriding system value table kept.{0}"):
                     self._conn.execute(sql.SQL(text).format(sql.Identifier(name)))
+        return changed - MOVING
 
     def close(self) -> None:
         """Ends its connection."""

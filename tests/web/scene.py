@@ -133,10 +133,11 @@ TABLE: dict[str, Row] = {
         {"title": "typed title", "kind": "typed", "payload": '{"typed": 1}', "key": "typed key"},
         member=303),
     "POST todo_actions.claim_todo": form("/todos/{todo}/claim", member=303),
-    "POST todo_actions.extend_todo": form("/todos/{mine}/extend", member=409),
-    "POST todo_actions.release_todo": form("/todos/{mine}/release", member=409),
-    "POST todo_actions.complete_todo": form("/todos/{mine}/complete", _SETTLED, member=409),
-    "POST todo_actions.fail_todo": form("/todos/{mine}/fail", _SETTLED, member=409),
+    "POST todo_actions.extend_todo": form("/todos/{mine}/extend", member=409, admin=409),
+    "POST todo_actions.release_todo": form("/todos/{mine}/release", member=409, admin=409),
+    "POST todo_actions.complete_todo": form(
+        "/todos/{mine}/complete", _SETTLED, member=409, admin=409),
+    "POST todo_actions.fail_todo": form("/todos/{mine}/fail", _SETTLED, member=409, admin=409),
     "POST todo_actions.retry_todo": form("/todos/{dead}/retry", member=303),
     "GET todo_actions.confirm_discard": page("/todos/{todo}/discard", member=403),
     "POST todo_actions.discard_todo": form("/todos/{parked}/discard", member=403),
@@ -214,7 +215,7 @@ TABLE: dict[str, Row] = {
     # --- apps ---
     "GET consent.show": page(_ASKED),
     "POST consent.decide": form(
-        _ASKED, {"endpoint": "{endpoint}", "drain": "claim_next", "decision": "allow"}),
+        _ASKED, {"endpoint": "{endpoint}", "drain": "claim_next", "decision": "allow"}, other=422),
     "GET apps.show_apps": page("/settings/apps"),
     "GET apps.confirm_revoke": page("/settings/apps/{grant}/revoke", member=404),
     "POST apps.revoke": form("/settings/apps/{grant}/revoke", member=404),
