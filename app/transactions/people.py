@@ -45,12 +45,16 @@ def first_human(db: Database) -> Human | None:
         return _insert_human(conn, FIRST_HUMAN_NAME, None)
 
 
-def login_link(db: Database, human_id: UUID) -> str:
-    """Mint a one-time sign-in token, valid for 15 minutes; NotFound without such a human.
+def login_link(db: Database, human_id: UUID, *, once: str | None = None) -> str:
+    """Mint a one-time sign-in token, valid for 15 minutes.
 
-    The caller builds `<base>/auth/link/<token>` and never logs it.
+    The caller builds `<base>/auth/link/<token>` and never logs it. `once` names the form that asks,
+    with its session: sent twice, it makes one link and both answers show it. Raises NotFound
+    without such a human, or when that link is spent by now. (identity.md)
     """
     token = minting.link_token()
+    if once:
+        token = db.sealer.once_token(human_id, f"link {once}")
     _insert_proof(db, "insert_login_link", token, human_id, {})
     return token
 
@@ -86,13 +90,14 @@ def mint_operator_token(
 ) -> str:
     """Mint an operator token (`sbo_...`), valid until revoked and shown once.
 
-    `once` names the form that asks: sent twice, it mints one token and both answers show it.
+    `once` names the form that asks, with its session: sent twice, it mints one token and both
+    answers show it.
     Raises NotFound without such a human, or when that token is revoked by now; InvalidArgument on
     `name`. (identity.md)
     """
     token = minting.operator_token()
     if once:
-        token = OPERATOR_PREFIX + db.sealer.once_token(human_id, once)
+        token = OPERATOR_PREFIX + db.sealer.once_token(human_id, f"operator {once}")
     label = None if name is None else check_name(name)
     _insert_proof(db, "insert_operator_token", token, human_id, {"name": label})
     return token

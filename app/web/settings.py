@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from flask import Blueprint, make_response, render_template, request
 from flask.typing import ResponseReturnValue
 
+from app.domain.errors import NotFound
 from app.domain.isolating import isolate
 from app.edge.deps import database, state
 from app.edge.identify import identify_session, session_token
@@ -16,7 +17,7 @@ from app.transactions import people, preferences
 from app.web import answers, guard, present
 from app.web.forms import acts, posts
 from app.web.present import Instant
-from app.web.settings_forms import PreferencesForm, TokenForm
+from app.web.settings_forms import OnceForm, PreferencesForm, TokenForm
 
 bp = Blueprint("settings", __name__)
 bp.before_request(identify_session)
@@ -70,7 +71,7 @@ def mint_token() -> ResponseReturnValue:
     form = TokenForm()
     if not form.validate():
         return _page(_preferences(), form, refused=form)
-    human_id, once = answers.viewer().human.id, form.once.data
+    human_id, once = answers.viewer().human.id, _once(form.once.data)
     minted = people.mint_operator_token(database(), human_id, form.name.data, once=once)
     return render_template(
         "settings/token.html",
@@ -106,16 +107,28 @@ def revoke(token_id: str) -> ResponseReturnValue:
 
 
 @bp.post("/settings/device")
-@acts("Make a sign-in link")
+@posts(OnceForm, button="Make a sign-in link")
 def link_device() -> ResponseReturnValue:
-    """A one-time sign-in link for oneself, shown once in the answer itself (identity.md)."""
-    token = people.login_link(database(), answers.viewer().human.id)
+    """A one-time sign-in link for oneself, shown in the answer itself (identity.md). The same form
+    sent again shows the same link; once that is spent, a fresh form must ask.
+    """
+    human_id, once = answers.viewer().human.id, _once(OnceForm().once.data)
+    try:
+        token = people.login_link(database(), human_id, once=once)
+    except NotFound:
+        said = "That link was used or has expired. Make another."
+        return answers.see("/settings", flash=said, fragment="make-link")
     return render_template(
         "settings/device.html",
         heading="Sign in on another device",
         help_topic="settings",
         link=f"{state().config.base_url}/auth/link/{token}",
     )
+
+
+def _once(typed: str | None) -> str | None:
+    """The form's own name with the session's: what it made is never made again after it (E12)."""
+    return f"{answers.viewer().token_hash} {typed}" if typed else None
 
 
 def _page(
@@ -129,6 +142,7 @@ def _page(
         heading="Settings",
         help_topic="settings",
         token_form=token_form,
+        device_form=OnceForm(formdata=None),
         refused=refused,
         lines=[_line(token) for token in held],
         more=held[0].in_all - len(held) if held else 0,

@@ -52,11 +52,16 @@ class PreferencesForm(Form):
         _require_choice(field, ANNOUNCEMENTS)
 
 
-class TokenForm(Form):
-    """The name of a new operator token; `once` names this opened form, so that it mints one."""
+class OnceForm(Form):
+    """A button that must act once: `once` names this opened form, so that it makes one thing."""
+
+    once = HiddenField(default=lambda: token_urlsafe(16))
+
+
+class TokenForm(OnceForm):
+    """The name of a new operator token, of which the form mints one."""
 
     name = StringField("Name of the token", id="token-name")
-    once = HiddenField(default=lambda: token_urlsafe(16))
 
     def validate_name(self, field: Field) -> None:
         """A name that can be told apart in the list."""

@@ -15,11 +15,14 @@ values (%(id)s, %(display_name)s, %(email)s)
 returning id, display_name, email;
 
 -- name: insert_login_link
--- Fifteen minutes, once; only the hash is kept. No row: there is no such human.
-insert into login_links (token_hash, human_id, expires_at)
+-- Fifteen minutes, once; only the hash is kept. One that a form sent twice has made already stays
+-- as it is. No row: there is no such human, or that link is spent.
+insert into login_links as l (token_hash, human_id, expires_at)
 select %(token_hash)s, h.id, clock() + interval '15 minutes'
   from humans h
  where h.id = %(human_id)s and h.suspended_at is null
+on conflict (token_hash) do update set expires_at = l.expires_at
+ where l.human_id = excluded.human_id and l.used_at is null and l.expires_at > clock()
 returning human_id;
 
 -- name: mark_link_used

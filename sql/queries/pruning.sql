@@ -173,12 +173,14 @@ delete from admission_faults
           for update skip locked));
 
 -- name: delete_login_links
--- A link that was used or is too old opens nothing.
+-- A link that was used or is too old opens nothing. It stays as long as the session of the form
+-- that made it could last: the same form, sent again later, must not make the same link valid again.
 delete from login_links
  where token_hash = any (array(
        select token_hash
          from login_links
-        where used_at is not null or expires_at <= (select clock())
+        where (used_at is not null or expires_at <= (select clock()))
+          and created_at <= (select clock()) - interval '30 days'
         order by token_hash
         limit %(batch)s
           for update skip locked));
@@ -195,12 +197,15 @@ delete from sessions
           for update skip locked));
 
 -- name: delete_tokens
--- Revoked, or expired with nothing left to refresh.
+-- Revoked, or expired with nothing left to refresh. One that a form minted stays as long as that
+-- form's session could last, as a link does: sent again, it must not bring the token back.
 delete from oauth_tokens
  where token_hash = any (array(
        select token_hash
          from oauth_tokens
-        where revoked_at is not null
+        where (revoked_at is not null
+               and (client_id is not null
+                    or created_at <= (select clock()) - interval '30 days'))
            or (expires_at <= (select clock())
                and (refresh_hash is null or refresh_expires_at <= (select clock())))
         order by token_hash

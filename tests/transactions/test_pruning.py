@@ -190,6 +190,8 @@ def test_spent_credentials_go_and_live_ones_stay(db: Database, make: Make) -> No
     make.operator_token(human, name="expired")
     make.run("update oauth_tokens set revoked_at = clock() where name = 'revoked'")
     make.run("update oauth_tokens set expires_at = clock() where name = 'expired'")
+    make.run("update login_links set created_at = created_at - interval '30 days'")
+    make.run("update oauth_tokens set created_at = created_at - interval '30 days'")
 
     assert pruning.prune(db, CAPS).credentials == 5
     assert make.value("select count(*) from login_links") == 1

@@ -16,6 +16,8 @@ from app.db.listener import Listener
 from app.domain.tokens import hash_token
 from app.edge.deps import EdgeConfig
 from app.reads import tokens
+from app.transactions import pruning
+from app.transactions.pruning import Retention
 from tests.support.client import Browser, Caller
 from tests.support.clock import Clock
 from tests.support.make import Make
@@ -209,6 +211,48 @@ def test_a_form_sent_again_after_its_token_was_revoked_shows_nothing(
     again = seat.post("/settings/tokens", form)
 
     assert (again.status_code, "sbo_" in again.text) == (404, False)
+
+
+def test_a_form_for_a_link_sent_twice_makes_one_and_shows_it_twice_until_it_is_used(
+    app: Flask, browser: Start, make: Make
+) -> None:
+    seat, other = browser(make.human("Ana")), app.test_client()
+    shown = parse(seat.get("/settings").text)
+    act = next(each for each in shown.all("form") if each.get("action") == "/settings/device")
+    form = {str(each.get("name")): str(each.get("value")) for each in shown.all("input")
+            if act in each.inside and each.get("name") != "csrf_token"}  # fmt: skip
+
+    links = [value_of(seat.post("/settings/device", form).text, "link") for _ in range(2)]
+    fresh = value_of(seat.post("/settings/device", {"once": "another form opened"}).text, "link")
+    used = other.post(links[0].removeprefix("http://localhost"))
+    late = seat.post("/settings/device", form)
+    told = seat.get("/settings").text
+
+    assert links[0] == links[1] != fresh
+    assert make.value("select count(*) from login_links") == 2
+    assert used.status_code == 303
+    assert (late.status_code, late.headers["Location"]) == (303, "/settings#make-link")
+    assert "That link was used or has expired. Make another." in told
+
+
+@pytest.mark.parametrize("thing", ["tokens", "device"])
+def test_what_a_form_made_is_not_made_again_after_it_was_pruned(
+    browser: Start, db: Database, make: Make, thing: str
+) -> None:
+    """The secret of a form is derived: a row that is forgotten too early would bring it back."""
+    seat = browser(make.human())
+    form: dict[str, object] = {"name": "laptop", "once": "a form that was opened"}
+    path = f"/settings/{thing}"
+    assert seat.post(path, form).status_code == 200
+    make.run("update oauth_tokens set revoked_at = clock()")
+    make.run("update login_links set used_at = clock()")
+
+    pruning.prune(db, Retention())
+    again = seat.post(path, form)
+
+    assert again.status_code in (303, 404)
+    assert make.value("select count(*) from oauth_tokens where revoked_at is null") == 0
+    assert make.value("select count(*) from login_links where used_at is null") == 0
 
 
 @pytest.mark.parametrize("name", ["", "  ", "x" * 101, "a\tb"])
