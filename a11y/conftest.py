@@ -13,4 +13,5 @@ pytest_plugins = [
     "tests.support.make",
     "a11y.support.browser",
     "a11y.support.site",
+    "a11y.support.loopback",
 ]

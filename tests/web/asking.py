@@ -22,12 +22,13 @@ class App:
     """A registered client, and the path of each request it can make."""
 
     client_id: str
+    uri: str = CALLBACK
     base_url: str = BASE_URL
 
     def asks(self, target: str = "/agent/v1", /, **more: str | None) -> str:
         """The path of an authorization request for a resource of ours; None leaves one out."""
         asked: dict[str, str | None] = {
-            "response_type": "code", "client_id": self.client_id, "redirect_uri": CALLBACK,
+            "response_type": "code", "client_id": self.client_id, "redirect_uri": self.uri,
             "state": "the state", "code_challenge": CHALLENGE, "code_challenge_method": "S256",
             "resource": self.base_url + target, **more,
         }  # fmt: skip
@@ -35,12 +36,14 @@ class App:
             [(name, text) for name, text in asked.items() if text is not None])
 
 
-def app_called(make: Make, name: str = "Widget agent", uri: str = CALLBACK) -> App:
-    """Registers a client."""
+def app_called(
+    make: Make, name: str = "Widget agent", uri: str = CALLBACK, base_url: str = BASE_URL
+) -> App:
+    """Registers a client that knows a server by its base URL."""
     client_id = f"client-{uuid.uuid4().hex}"
     make.run("insert into oauth_clients (client_id, client_name, redirect_uris)"
              " values (%s, %s, %s)", client_id, name, [uri])
-    return App(client_id)
+    return App(client_id, uri, base_url)
 
 
 def grant(make: Make, subject: Human | Endpoint, name: str = "Widget agent") -> uuid.UUID:

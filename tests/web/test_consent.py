@@ -121,7 +121,7 @@ def test_an_app_that_would_act_as_the_person_says_so_and_its_name_is_not_believe
     assert make.rows("select scope_verbs, endpoint_id from oauth_codes") == [(None, None)]
 
 
-@pytest.mark.req("SPEC-0030/REQ-10", "consent")
+@pytest.mark.req("REQ-10", "By default an agent cannot raise its own ceiling")
 @pytest.mark.parametrize("scope", [None, " ".join(GRANTABLE), "set_admission_policy claim"])
 def test_what_changes_limits_is_never_ticked_whatever_was_asked(
     browser: Browse, make: Make, scope: str | None
@@ -151,7 +151,7 @@ def test_what_the_app_did_not_ask_for_is_not_offered(browser: Browse, make: Make
     assert LIMITS_LEGEND not in said(shown)
 
 
-@pytest.mark.req("SPEC-0030/REQ-10", "consent")
+@pytest.mark.req("REQ-10", "By default an agent cannot raise its own ceiling")
 def test_a_scope_never_grows_and_a_refused_form_ticks_no_limit(
     browser: Browse, make: Make
 ) -> None:
@@ -175,7 +175,7 @@ def test_a_scope_never_grows_and_a_refused_form_ticks_no_limit(
     assert make.value("select scope_verbs from oauth_codes") == ["claim_next", "complete"]
 
 
-@pytest.mark.req("SPEC-0030/REQ-10", "consent")
+@pytest.mark.req("REQ-10", "An owner opts an agent in")
 def test_an_owner_opts_an_endpoint_in_that_was_vended_for_it(browser: Browse, make: Make) -> None:
     human = make.human()
     lane = make.endpoint(human, verbs=(*BASICS, *ADMISSION))
