@@ -38,6 +38,8 @@ TOPICS = (
           answers="What an agent connects with, what it may do, and how to take that back."),
     Topic(slug="webhooks", heading="Webhooks and routes",
           answers="How other services put todos into queues."),
+    Topic(slug="teams", heading="Teams and what they share",
+          answers="Who may do what in a team, and how several endpoints share one budget."),
     Topic(slug="settings", heading="Your settings",
           answers="Time zone, theme, announcements, tokens and other devices."),
     Topic(slug="keyboard", heading="Using Switchboard by keyboard",

@@ -69,6 +69,8 @@ def test_every_page_that_names_a_topic_names_one_that_exists() -> None:
     ("budgets", "0 pauses the queue"), ("budgets", "23 or 25 hours"),
     ("workers", "next_eligible_at"), ("workers", "wait_seconds"), ("workers", "deferred"),
     ("webhooks", "A budget never refuses, delays or charges a delivery."),
+    ("teams", "A budget of a team's queue is one budget, whoever claims"),
+    ("teams", "the last one cannot leave"), ("teams", "goes back to pending at once"),
     ("keyboard", "no shortcuts of single letters"),
     ("accessibility", "Orca 43 on Chromium"), ("accessibility", "VoiceOver"),
     ("accessibility", "Tell the person who runs this server"),
