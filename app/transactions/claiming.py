@@ -17,7 +17,7 @@ from app.domain.callers import Endpoint, Human
 from app.domain.errors import Forbidden, NotFound
 from app.domain.todos import is_todo_id
 from app.reads.grants import granted_queues, named_queue
-from app.transactions import admitting, barrier, faults, picking, refusals
+from app.transactions import admitting, barrier, ending, faults, picking, refusals
 from app.transactions.claims import (
     Claimed,
     Claimer,
@@ -51,14 +51,9 @@ def claim_next(
     (todos.md, "Claimable"; REQ-7)
     """
     claimer = of_endpoint(endpoint, request)
-    if queue is None and request.claim_key is None:
-        return Search(db=db, claimer=claimer, queue_id=None, gone=gone).run()
-    with db.reading() as conn:
-        queue_id = named_queue(conn, endpoint, queue)
-    answer: Claimed | NothingClaimed | None = picking.replay(db, claimer)
-    if answer is None:
-        answer = Search(db=db, claimer=claimer, queue_id=queue_id, gone=gone).run()
-    _put_on_disk(db, answer)
+    answer = _next(db, endpoint, claimer, queue, gone)
+    while isinstance(answer, Claimed) and _is_lost(db, claimer, answer):
+        answer = _next(db, endpoint, claimer, queue, gone)
     return answer
 
 
@@ -71,18 +66,60 @@ def claim(
     admission (Deferred). Raises Unavailable when the todo's lock is not had in time.
     """
     claimer = of_endpoint(endpoint, request)
-    return _claim_one(db, claimer, todo_id, SQL["read_candidate_of_endpoint"], gone)
+    return _claim_in_reach(db, claimer, todo_id, SQL["read_candidate_of_endpoint"], gone)
 
 
 def board_claim(db: Database, human: Human, todo_id: str, *, gone: Gone) -> Claimed:
     """Claim one todo on the board: within the human's reach, by the same rules (R44)."""
-    return _claim_one(db, of_human(human), todo_id, SQL["read_candidate_of_human"], gone)
+    return _claim_in_reach(db, of_human(human), todo_id, SQL["read_candidate_of_human"], gone)
 
 
 def watched_queues(db: Database, endpoint: Endpoint, queue: str | None) -> tuple[int, ...]:
     """The ids of the queues a waiting claim_next listens to. Raises as claim_next does."""
     with db.reading() as conn:
         return granted_queues(conn, endpoint, queue)
+
+
+def _next(
+    db: Database, endpoint: Endpoint, claimer: Claimer, queue: str | None, gone: Gone
+) -> Claimed | NothingClaimed:
+    if queue is None and claimer.request.claim_key is None:
+        return Search(db=db, claimer=claimer, queue_id=None, gone=gone).run()
+    with db.reading() as conn:
+        queue_id = named_queue(conn, endpoint, queue)
+    answer: Claimed | NothingClaimed | None = picking.replay(db, claimer)
+    if answer is None:
+        answer = Search(db=db, claimer=claimer, queue_id=queue_id, gone=gone).run()
+    _put_on_disk(db, answer)
+    return answer
+
+
+def _claim_in_reach(
+    db: Database, claimer: Claimer, todo_id: str, statement: sql.SQL, gone: Gone
+) -> Claimed:
+    claimed = _claim_one(db, claimer, todo_id, statement, gone)
+    if _is_lost(db, claimer, claimed):
+        raise NotFound
+    return claimed
+
+
+def _is_lost(db: Database, claimer: Claimer, made: Claimed) -> bool:
+    """Whether the claimer lost reach of the queue before the claim's commit; it is given back then.
+
+    Only a team can be left. The other half of `ending.give_back`.
+    """
+    if made.todo.team_id is None and claimer.human_id is None:
+        return False
+    params = claimer.params(queue_id=made.todo.queue_id)
+    with database.committed():
+        with db.reading() as conn:
+            if database.value(conn, SQL["read_is_reached"], params):
+                return False
+        endpoints = () if claimer.endpoint_id is None else (claimer.endpoint_id,)
+        humans = () if claimer.human_id is None else (claimer.human_id,)
+        queues = (made.todo.queue_id,)
+        ending.give_back(db, queues, endpoint_ids=endpoints, human_ids=humans)
+    return True
 
 
 def _claim_one(

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
 from app.db import journal
-from app.db.database import Connection, Database, many, run
+from app.db.database import Connection, Database, Rollback, many, run
 from app.db.statements import load
 from app.transactions import reopening, ringing
 
@@ -74,6 +74,47 @@ def announce(db: Database, ended: Ended) -> None:
     db.feed.reopened(*ended.reopened)
     rung = reopening.detect(db, ended.reopened)
     ringing.requeued(db, ended.handed_back, tells_hooks=False, rung=rung)
+    give_back(db, None, endpoint_ids=(ended.endpoint_id,))
+
+
+def give_back(
+    db: Database,
+    queue_ids: Collection[int] | None,
+    *,
+    endpoint_ids: Collection[UUID] = (),
+    human_ids: Collection[UUID] = (),
+) -> None:
+    """Release what these, or the humans' own endpoints, hold of the queues outside their reach.
+
+    None stands for all queues. For a claim that committed beside the end of its reach: neither
+    waits for the other, so each looks once more after its own commit, and whichever commits last
+    finds the other. (identity.md, "Teams"; R47)
+    """
+    params = {
+        "queue_ids": None if queue_ids is None else list(queue_ids),
+        "endpoint_ids": list(endpoint_ids),
+        "human_ids": list(human_ids),
+    }
+    with db.transaction() as conn:
+        ids = [row.id for row in many(conn, SQL["lock_unreached"], params, _TodoId)]
+        if not ids:
+            raise Rollback
+        run(conn, SQL["mark_given_back"], {"ids": ids})
+        closed = close_attempts(conn, ids, "released", "requeued")
+    if ids:
+        tell_released(db, ids, closed)
+
+
+def tell_released(db: Database, ids: Sequence[str], closed: Sequence[ClosedAttempt]) -> None:
+    """After the commit: todos whose leases were ended count as released (R47)."""
+    for queue, amount in sorted(Counter(attempt.queue for attempt in closed).items()):
+        name = "switchboard_todo_attempts_closed_total"
+        db.counters.add(name, amount, queue=queue, outcome="released")
+    db.feed.ready(*sorted({attempt.queue_id for attempt in closed}))
+    open_again = sorted(freed(closed))
+    db.feed.reopened(*open_again)
+    rung = reopening.detect(db, open_again)
+    ringing.requeued(db, ids, tells_hooks=False, rung=rung)
 
 
 def lock_todos(conn: Connection, endpoint_id: UUID) -> list[str]:

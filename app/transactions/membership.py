@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
@@ -10,7 +9,7 @@ from uuid import UUID
 from app.db.database import Connection, Database, many, run
 from app.db.statements import load
 from app.domain.errors import NotFound
-from app.transactions import ending, reopening, ringing
+from app.transactions import ending
 from app.transactions.ending import ClosedAttempt
 
 SQL = load("membership")
@@ -32,14 +31,14 @@ class Lost:
     """What a removal ended. Hand it to `announce` after the commit.
 
     `is_member_still`: another source keeps every one of the humans in their teams, so nothing was
-    released. `unseen` are the queues that somebody sees no longer, by id; `queue_ids` those of the
-    released todos.
+    released. `out` are those whom no source keeps, `unseen` the queues that somebody sees no
+    longer, by id.
     """
 
     is_member_still: bool
+    out: tuple[UUID, ...] = ()
     released: tuple[str, ...] = ()
     unseen: frozenset[int] = frozenset()
-    queue_ids: frozenset[int] = frozenset()
     closed: tuple[ClosedAttempt, ...] = ()
 
 
@@ -94,24 +93,19 @@ def remove_many(
     closed = ending.close_attempts(conn, [row.id for row in released], "released", "requeued")
     return Lost(
         is_member_still=False,
+        out=tuple(each.human_id for each in out),
         released=tuple(sorted(row.id for row in released)),
         unseen=frozenset(row[0] for row in unseen),
-        queue_ids=frozenset(row.queue_id for row in released),
         closed=tuple(closed),
     )
 
 
 def announce(db: Database, lost: Lost) -> None:
     """After the commit: it counts as a release (R47), and open boards look again."""
-    for queue, amount in sorted(Counter(attempt.queue for attempt in lost.closed).items()):
-        name = "switchboard_todo_attempts_closed_total"
-        db.counters.add(name, amount, queue=queue, outcome="released")
     db.feed.changed(*sorted(lost.unseen))
-    db.feed.ready(*sorted(lost.queue_ids))
-    freed = sorted(ending.freed(lost.closed))
-    db.feed.reopened(*freed)
-    rung = reopening.detect(db, freed)
-    ringing.requeued(db, lost.released, tells_hooks=False, rung=rung)
+    ending.tell_released(db, lost.released, lost.closed)
+    if lost.out:
+        ending.give_back(db, lost.unseen, human_ids=lost.out)
 
 
 def _params(memberships: Sequence[Membership], sources: Sequence[str]) -> dict[str, object]:

@@ -13,9 +13,9 @@ from app.domain.errors import GrantOutOfScope
 from app.reads import team_queues
 from app.reads.team_queues import TeamQueueRow
 from app.reads.teams import TeamRow
-from app.transactions import configuring, ending, membership, team_changes
+from app.transactions import configuring, ending, team_changes
 from app.transactions.configuring import Configurable
-from app.transactions.membership import Lost
+from app.transactions.ending import ClosedAttempt
 
 SQL = load("team_grants")
 
@@ -28,10 +28,15 @@ class Granted:
     queue: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class _Held:
     id: str
-    queue_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Taken:
+    ids: list[str]
+    closed: list[ClosedAttempt]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +87,12 @@ def ungrant(db: Database, human: Human, endpoint_ref: str, team_ref: str, name: 
     """
     with db.transaction() as conn:
         named = _named(conn, human, endpoint_ref, team_ref, name)
-        lost = _take(conn, named.params(human))
-        if lost is not None:
+        taken = _take(conn, named.params(human))
+        if taken is not None:
             _audit(conn, human, named, "queue_ungranted")
-    if lost is not None:
-        membership.announce(db, lost)
+    if taken is not None:
+        ending.tell_released(db, taken.ids, taken.closed)
+        ending.give_back(db, (named.queue.id,), endpoint_ids=(named.endpoint.id,))
         _tell(human, named, "queue_ungranted")
     return named.granted()
 
@@ -97,7 +103,7 @@ def _named(conn: Connection, human: Human, endpoint_ref: str, team_ref: str, nam
     return _Named(endpoint, team, team_queues.read(conn, human, team, name))
 
 
-def _take(conn: Connection, params: Mapping[str, object]) -> Lost | None:
+def _take(conn: Connection, params: Mapping[str, object]) -> _Taken | None:
     """Delete the grant and release what it held; None when there was no grant."""
     locked = _lock_held(conn, params)
     if run(conn, SQL["delete_grant"], params) == 0:
@@ -106,12 +112,7 @@ def _take(conn: Connection, params: Mapping[str, object]) -> Lost | None:
     ids = sorted({*locked, *_lock_held(conn, params)})
     released = many(conn, SQL["mark_held_released"], {**params, "ids": ids}, _Held)
     closed = ending.close_attempts(conn, [row.id for row in released], "released", "requeued")
-    return Lost(
-        is_member_still=True,
-        released=tuple(sorted(row.id for row in released)),
-        queue_ids=frozenset(row.queue_id for row in released),
-        closed=tuple(closed),
-    )
+    return _Taken(sorted(row.id for row in released), closed)
 
 
 def _lock_held(conn: Connection, params: Mapping[str, object]) -> list[str]:

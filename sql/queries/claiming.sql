@@ -22,3 +22,12 @@ select q.id as queue_id, q.name, q.has_policy, true as is_granted
    and exists (select 1
                  from human_queues h
                 where h.human_id = %(human_id)s and h.queue_id = q.id);
+
+-- name: read_is_reached
+-- After the commit, in a snapshot of its own: whether the claimer still reaches the queue.
+select exists (select 1
+                 from endpoint_queues g
+                where g.endpoint_id = %(endpoint_id)s and g.queue_id = %(queue_id)s)
+       or exists (select 1
+                    from human_queues h
+                   where h.human_id = %(human_id)s and h.queue_id = %(queue_id)s);

@@ -46,6 +46,39 @@ update todos t
    and t.claimed_by_endpoint_id = %(endpoint_id)s
 returning t.id, t.queue_id;
 
+-- name: lock_unreached
+-- What endpoints hold of teams they no longer drain for, and what humans took by hand where they no
+-- longer are. In id order and waiting.
+select t.id
+  from todos t
+ where t.state = 'claimed'
+   and (%(queue_ids)s::bigint[] is null or t.queue_id = any (%(queue_ids)s))
+   and (t.team_id is not null
+        and (t.claimed_by_endpoint_id = any (%(endpoint_ids)s::uuid[])
+             or t.claimed_by_endpoint_id in (
+                select e.id from agents a join endpoints e on e.agent_id = a.id
+                 where a.owner_human_id = any (%(human_ids)s::uuid[])))
+        and not exists (select 1
+                          from endpoint_queues g
+                         where g.endpoint_id = t.claimed_by_endpoint_id
+                           and g.queue_id = t.queue_id)
+        or exists (select 1
+                     from unnest(%(human_ids)s::uuid[]) as m (human_id)
+                    where t.owner = 'op:' || m.human_id
+                      and not exists (select 1
+                                        from human_queues h
+                                       where h.human_id = m.human_id
+                                         and h.queue_id = t.queue_id)))
+ order by t.id
+   for update of t;
+
+-- name: mark_given_back
+-- The rows are locked, and so is who holds them: back to where they were, no attempt spent.
+update todos t
+   set state = 'pending', owner = null, lease_expires_at = null,
+       claimed_by_endpoint_id = null, updated_at = clock()
+ where t.id = any (%(ids)s);
+
 -- name: mark_attempts_closed
 -- The transition that ends the lease closes its attempt, in the same transaction.
 update todo_attempts a

@@ -20,7 +20,7 @@ values (%(endpoint_id)s, %(queue_id)s)
 
 -- name: lock_held_todos
 -- What the endpoint holds of the queue, in id order and waiting: none may slip by.
-select t.id, t.queue_id
+select t.id
   from todos t
  where t.queue_id = %(queue_id)s and t.state = 'claimed'
    and t.claimed_by_endpoint_id = %(endpoint_id)s
@@ -39,4 +39,4 @@ update todos t
        claimed_by_endpoint_id = null, updated_at = clock()
  where t.id = any (%(ids)s) and t.state = 'claimed'
    and t.claimed_by_endpoint_id = %(endpoint_id)s
-returning t.id, t.queue_id;
+returning t.id;
