@@ -20,7 +20,7 @@ from app.edge.deps import EdgeConfig
 Reach = Callable[[Visit, Site], Page]
 Path = str | Callable[[World], str]
 NOT_PAGES = ("ingest", "health", "metrics", "static")
-NOT_BELOW = ("/agent/", "/api/")
+NOT_BELOW = ("/agent/", "/api/", "/.well-known/")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
