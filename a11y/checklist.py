@@ -10,7 +10,8 @@ from __future__ import annotations
 _ALL = ("a11y/test_pages.py::test_a_page_is_for_everyone",
         "a11y/test_pages_queues.py::test_a_page_is_for_everyone",
         "a11y/test_pages_todos.py::test_a_page_is_for_everyone",
-        "a11y/test_pages_vend.py::test_a_page_is_for_everyone")
+        "a11y/test_pages_vend.py::test_a_page_is_for_everyone",
+        "a11y/test_pages_apps.py::test_a_page_is_for_everyone")
 _SAID = ("a11y/screen_reader/test_budgets.py::"
          "test_a_state_change_is_one_sentence_and_a_tick_is_none")
 _TICKS = "a11y/test_live.py::test_ticks_are_seen_and_not_heard_and_an_alarm_is_one_sentence"
@@ -178,11 +179,17 @@ ROWS: dict[str, tuple[str, tuple[str, ...]]] = {
             "a11y/test_shell.py::test_a_secret_is_copied_and_the_focus_stays")),
     "V5": ("nothing goes on or runs out by itself",
            (_PARTS + "test_a_choice_in_the_wizard_neither_goes_on_nor_runs_out",)),
+    "V6": ("consent: deny and allow weigh the same, by keyboard and without scripts",
+           ("a11y/test_consent.py::"
+            "test_deny_and_allow_have_the_same_size_place_and_contrast",
+            "a11y/test_consent.py::"
+            "test_an_owner_opts_an_agent_in_by_wizard_and_by_consent_with_the_keyboard_alone",
+            "tests/web/test_consent.py::"
+            "test_what_changes_limits_is_never_ticked_whatever_was_asked", _ALL[4])),
 }
 
 # row, or a question no row asks: why a machine cannot answer it
 BY_HAND: dict[str, str] = {
-    "V6": "there is no consent page yet; its buttons are compared when there is one",
     "Do the words make sense to someone who has never seen a budget?":
         "a test can hold a sentence fixed, not tell whether it is understood",
     "Is a page calm, and does a reader find what needs them first?":
