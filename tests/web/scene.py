@@ -27,7 +27,8 @@ from tests.web import asking
 from tests.web.asking import App, app_called
 
 _numbers = itertools.count(1)
-_JSON = ("/api/", "/agent/", "/webhooks/w/", "/healthz", "/readyz", "/metrics", "/static/")
+_JSON = ("/api/", "/agent/", "/webhooks/w/", "/healthz", "/readyz", "/metrics", "/static/",
+         "/.well-known/", "/oauth/register", "/oauth/token", "/oauth/revoke")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
