@@ -21,14 +21,13 @@ from app.db.sealing import Sealer
 from app.domain.callers import Endpoint, Human
 from app.domain.verbs import GRANTABLE
 from app.edge import deps
+from app.edge.problems import is_json_path
 from tests.support.make import Make, QueueId, Team
 from tests.support.pg import SEALING_KEY
 from tests.web import asking
 from tests.web.asking import App, app_called
 
 _numbers = itertools.count(1)
-_JSON = ("/api/", "/agent/", "/webhooks/w/", "/healthz", "/readyz", "/metrics", "/static/",
-         "/.well-known/", "/oauth/register", "/oauth/token", "/oauth/revoke")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +57,7 @@ class Row:
     @property
     def is_tenants(self) -> bool:
         """Whether the path names somebody's thing."""
-        return any(name not in ("topic", "link", "app") for name in self.names)
+        return any(name not in ("topic", "link", "app", "invitation") for name in self.names)
 
     @property
     def is_post(self) -> bool:
@@ -213,6 +212,47 @@ TABLE: dict[str, Row] = {
     "GET settings.confirm_revoke": page("/settings/tokens/{token}/revoke"),
     "POST settings.revoke": form("/settings/tokens/{token}/revoke"),
     "POST settings.link_device": form("/settings/device", owner=200),
+    # --- teams ---
+    "GET teams.list_teams": page("/teams"),
+    "GET teams.show_new": page("/teams/new"),
+    "POST teams.create": form("/teams/new", {"display_name": "typed name", "slug": "typed-slug"}),
+    "GET teams.show_team": page("/teams/{team}", member=200),
+    "GET teams.show_edit": page("/teams/{team}/edit", member=403),
+    "POST teams.edit": form(
+        "/teams/{team}/edit",
+        {"display_name": "typed name", "slug": "typed-slug", "members_create_webhooks": "y"},
+        member=403, admin=403),
+    "GET team_ends.show_leave": page("/teams/{team}/leave", member=200),
+    "POST team_ends.leave": form("/teams/{team}/leave", member=303),
+    "GET team_ends.show_transfer": page("/teams/{team}/transfer", member=403, admin=403),
+    "POST team_ends.transfer": form(
+        "/teams/{team}/transfer", {"human_id": "{mate}"}, member=403, admin=403),
+    "GET team_ends.show_delete": page("/teams/{team}/delete", member=403, admin=403),
+    # The team's endpoint is active still.
+    "POST team_ends.delete": form("/teams/{team}/delete", member=403, admin=403, owner=409),
+    "GET team_members.show_role": page("/teams/{team}/members/{mate}", member=403),
+    "POST team_members.set_role": form(
+        "/teams/{team}/members/{mate}", {"role": "admin"}, member=403),
+    "GET team_members.show_remove": page("/teams/{team}/members/{mate}/remove", member=403),
+    "POST team_members.remove": form("/teams/{team}/members/{mate}/remove", member=403),
+    "GET team_invites.show_invites": page("/teams/{team}/invites", member=403),
+    "POST team_invites.create": form(
+        "/teams/{team}/invites", {"email": "typed@example.org", "role": "member"}, member=403,
+        owner=200),
+    "GET team_invites.show_revoke": page("/teams/{team}/invites/{invite}/revoke", member=403),
+    "POST team_invites.revoke": form("/teams/{team}/invites/{invite}/revoke", member=403),
+    "GET team_groups.show_groups": page("/teams/{team}/groups", member=403),
+    "POST team_groups.add": form(
+        "/teams/{team}/groups", {"group": "typed-group", "role": "member"}, member=403, admin=403),
+    "GET team_groups.show_remove": page(
+        "/teams/{team}/groups/{group}/remove", member=403, admin=403),
+    "POST team_groups.remove": form(
+        "/teams/{team}/groups/{group}/remove", member=403, admin=403),
+    "POST team_queues.create": form("/teams/{team}/queues", {"name": "typed-queue"}, member=403),
+    "GET team_queues.show_delete": page("/teams/{team}/queues/{spare}/delete", member=403),
+    "POST team_queues.delete": form("/teams/{team}/queues/{spare}/delete", member=403),
+    "GET invites.show_invite": page("/invites/{invitation}", stranger=200),
+    "POST invites.accept": form("/invites/{invitation}"),
     # --- apps ---
     "GET consent.show": page(_ASKED),
     "POST consent.decide": form(
@@ -298,6 +338,7 @@ def _scene(
                                 ).hexdigest(),
         **{name: str(made) for name, made in todo.items()},
         **_drafts(make, human, first, str(hook.id), title),
+        **_team(make, human, team, title),
     }  # fmt: skip
     return Scene(human=human, names=names, words=(title, first.slug, second.slug), member=member,
                  admin=admin, team=team)
@@ -311,6 +352,29 @@ def _drained(make: Make, human: Human, first: Endpoint, team: Team | None) -> Qu
     queue = make.team_queue(team, "shared")
     make.grant(first, queue)
     return queue
+
+
+def _team(make: Make, human: Human, team: Team | None, title: str) -> dict[str, str]:
+    """A team the person runs beside another owner, with one of everything that can be ended."""
+    mate, heir = make.human(f"{title} mate"), make.human()
+    if team is None:
+        team = make.team()
+        make.member(team, human, "owner")
+        make.endpoint(human, team)
+    make.member(team, mate)
+    make.member(team, heir, "owner")
+    make.run("update humans set oidc_groups = array['typed-group'] where id = %s", human.id)
+    group, invite, token = uuid.uuid4(), uuid.uuid4(), uuid.uuid4().hex
+    make.run("insert into team_group_links (id, team_id, group_name, role)"
+             " values (%s, %s, 'other', 'member')", group, team.id)  # fmt: skip
+    make.run("insert into team_invites (id, team_id, email_lower, role, token_sha256, expires_at,"
+             " created_by) values (%s, %s, %s, 'member', %s, clock() + interval '7 days', %s)",
+             invite, team.id, f"{title}@example.org", hashlib.sha256(token.encode()).hexdigest(),
+             human.id)  # fmt: skip
+    return {
+        "team": team.slug, "mate": str(mate.id), "group": str(group), "invite": str(invite),
+        "invitation": token, "spare": str(int(make.team_queue(team, "spare"))),
+    }  # fmt: skip
 
 
 def _drafts(make: Make, human: Human, first: Endpoint, hook: str, title: str) -> dict[str, str]:
@@ -341,7 +405,7 @@ def _draft(
 def rules(app: Flask) -> Iterator[str]:
     """Every method of every page and form, as keys of the table."""
     for rule in app.url_map.iter_rules():
-        if not rule.rule.startswith(_JSON):
+        if not (is_json_path(rule.rule) or rule.rule.startswith("/static/")):
             yield from (f"{method} {rule.endpoint}"
                         for method in sorted((rule.methods or set()) - {"HEAD", "OPTIONS"}))
 
@@ -371,7 +435,7 @@ def everything(make: Make) -> str:
 
 _UNKNOWN = {
     "queue": "999999999", "drained": "999999999", "paused": "999999999", "topic": "nothing",
-    "link": "nothing",
+    "link": "nothing", "invitation": "nothing", "spare": "999999999",
     "token": "0" * 64, **dict.fromkeys(("todo", "mine", "dead", "parked"), "td_" + "0" * 32),
 }  # fmt: skip
 
