@@ -45,7 +45,9 @@ ROWS: dict[str, tuple[str, tuple[str, ...]]] = {
            (_LIVE + "test_a_paused_page_asks_nothing_and_stays_as_it_is",
             _LIVE + "test_pausing_needs_no_script")),
     "B7": ("a card that vanishes under the focus waits for it to leave",
-           (_LIVE + "test_a_card_that_vanishes_under_the_focus_stays_until_the_focus_leaves",)),
+           (_LIVE + "test_a_card_that_vanishes_under_the_focus_stays_until_the_focus_leaves",
+            _LIVE + "test_a_link_that_vanishes_under_the_focus_hands_it_to_the_next_and_at_last_"
+            "to_the_queue")),
     "B8": ("list changes wait while the reader is busy, and are counted",
            (_LIVE + "test_changes_of_a_list_wait_while_the_reader_is_busy_in_it",)),
     "B9": ("outline, landmarks, skip link",

@@ -143,7 +143,7 @@ def test_ticks_are_seen_and_not_heard_and_an_alarm_is_one_sentence(
     region.evaluate("region => { region.isTheSame = true }")
     page.locator(f"#q-{scene.inbox}-now").focus()
 
-    for used in range(91, 100, 3):
+    for used in range(91, 100):  # with the alarm after them, ten swaps
         scene.use(used)
         seen(scene, page, f"{used} of 100 used")
         expect(page.locator(f"#q-{scene.inbox}-fig")).to_contain_text(f"{used} of 100 used")
@@ -248,6 +248,31 @@ def test_a_card_that_vanishes_under_the_focus_stays_until_the_focus_leaves(
     page.locator(f"#todo-{second}-link").focus()
     expect(page.locator(f"#todo-{first}")).to_have_count(0)
     assert focused(page) == f"todo-{second}-link"
+
+
+def test_a_link_that_vanishes_under_the_focus_hands_it_to_the_next_and_at_last_to_the_queue(
+    visit: Start, scene: Scene
+) -> None:
+    dead = scene.make.todo(scene.lane, state="failed", attempt=5, title="dead")
+    page = scene.enter(visit)
+    add, letters = (page.locator(f"#q-{scene.inbox}-{part}") for part in (
+        "add", "all-failed-link"))  # fmt: skip
+    letters.focus()
+
+    scene.remove(dead)
+    expect(letters).to_have_count(0)
+    assert focused(page) == f"q-{scene.inbox}-add"
+
+    scene.make.todo(scene.lane, state="failed", attempt=5, title="another")
+    scene.tell()
+    expect(letters).to_have_text("1 dead letter of inbox")
+    assert focused(page) == f"q-{scene.inbox}-add"  # and not on what stands there now
+
+    scene.make.run("delete from todos")
+    scene.make.run("update endpoints set state = 'revoked', revoked_at = clock()")
+    scene.tell()
+    expect(add).to_have_count(0)
+    assert focused(page) == f"q-{scene.inbox}-page"
 
 
 def test_a_button_that_vanishes_under_the_focus_leaves_it_on_its_card(

@@ -383,7 +383,12 @@
   const settle = (list, fresh) => {
     const before = document.activeElement;
     const was = list.contains(before) ? before.closest("li") : null;
-    if (!list.id.endsWith("-cards")) { morph(list, fresh); return; }
+    if (!list.id.endsWith("-cards")) {
+      const next = was && was.nextElementSibling;
+      morph(list, fresh);
+      if (was && document.activeElement !== before) refocus(list, was, next);
+      return;
+    }
     for (const item of [...list.children]) {
       if (!itemOf(fresh, item.id)) leave(item);
     }
@@ -406,7 +411,7 @@
       stay(item);
       morph(item, wanted);
     }
-    if (was && document.activeElement !== before) refocus(list, was);
+    if (was && document.activeElement !== before) refocus(list, was, was.nextElementSibling);
   };
 
   // A card that goes while it has the focus stays until the focus leaves it.
@@ -429,13 +434,13 @@
     item.querySelector(":scope > .card-gone")?.remove();
   };
 
-  // What had the focus is gone: its own card's link, else the next card's, else the heading.
-  const refocus = (list, item) => {
+  // What had the focus is gone: its own item's link, else the next one's, else the queue's name.
+  const refocus = (list, item, next) => {
     if (document.activeElement && document.activeElement !== document.body) return;
-    const heading = byId(list.id.replace(/-cards$/, "-page"));
-    const cards = [item, item.nextElementSibling, list.lastElementChild];
-    const card = cards.find((one) => one && one.isConnected && one.querySelector("a[href]"));
-    const target = card ? card.querySelector("a[href]") : heading;
+    const heading = byId(list.id.replace(/-(cards|links)$/, "-page"));
+    const items = [item, next, list.lastElementChild];
+    const left = items.find((one) => one && one.isConnected && one.querySelector("a[href]"));
+    const target = left ? left.querySelector("a[href]") : heading;
     if (target) target.focus();
   };
 

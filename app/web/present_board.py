@@ -20,8 +20,9 @@ _LEAST_URGENT = max(URGENCY.values())
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Link:
-    """A link in words."""
+    """A link in words; `id` is its own, so that an update knows it again."""
 
+    id: str
     href: str
     text: str
 
@@ -128,4 +129,6 @@ def _links(seen: SeenHeader, name: str) -> Iterator[Link]:
 
 def _todos(seen: SeenHeader, state: str, text: str) -> Link:
     filters = {"queue": seen.queue_id, "state": state}  # a name may be that of two queues
-    return Link(href=f"/todos?{urlencode(filters)}", text=text)
+    return Link(
+        id=f"q-{seen.queue_id}-all-{state}", href=f"/todos?{urlencode(filters)}", text=text
+    )
