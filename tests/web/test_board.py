@@ -407,7 +407,7 @@ def test_cards_say_what_a_todo_is_and_offer_what_may_be_done(
         " claimed by you, lease ends at 12:05 UTC",
         "dead dead letter · operator · just now · attempt 5 of 5 Retry now dead"]
     assert [each.get("href") for each in page.all("a")
-            if (each.get("id") or "").endswith("-link")] == [
+            if re.fullmatch("todo-.*-link", each.get("id") or "")] == [
         f"/todos/{todo}" for todo in (older, newer, theirs, mine, dead)]
     acts = [(each.get("method"), each.get("action")) for each in page.all("form")
             if "/todos/" in (each.get("action") or "")]
