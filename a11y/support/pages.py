@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from playwright.sync_api import Page
 
-from a11y.support import pages_apps, pages_queues, pages_settings, pages_todos, pages_vend
+from a11y.support import (
+    pages_apps,
+    pages_queues,
+    pages_settings,
+    pages_shared,
+    pages_todos,
+    pages_vend,
+)
 from a11y.support.browser import Visit
 from a11y.support.cases import Case, go, seen, sent
 from a11y.support.site import Site
@@ -91,5 +98,5 @@ BOARD = [
 PAGES = [
     *DOOR, *REFUSALS, *BOARD, *pages_queues.QUEUES, *pages_todos.TODOS, *pages_vend.ENDPOINTS,
     *pages_vend.WIZARD, *pages_vend.WEBHOOKS, *pages_settings.SETTINGS,
-    *pages_settings.HELP, *pages_apps.APPS,
+    *pages_settings.HELP, *pages_apps.APPS, *pages_shared.SHARED,
 ]
