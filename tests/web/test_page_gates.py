@@ -101,7 +101,7 @@ def test_a_wrong_method_is_405_and_says_which_are_right(
     routes = app.url_map.bind("localhost")
 
     for path in {own.path(row) for row in TABLE.values()}:
-        allowed = set(routes.allowed_methods(path)) - {"OPTIONS"}
+        allowed = set(routes.allowed_methods(path.partition("?")[0])) - {"OPTIONS"}
         for method in set(METHODS) - allowed:
             answer = seat.client.open(path, method=method)
             said = set(answer.headers.get("Allow", "").split(", "))
