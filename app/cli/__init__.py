@@ -38,7 +38,7 @@ EXAMPLES = """
 \b
 Examples:
   switchboard serve
-  switchboard login --token-stdin < token-file
+  switchboard login https://board.example.org
   switchboard vend "lane m" --queue lane-m
   switchboard todo push lane-m-k3x9 "Look at issue 41"
   switchboard work --once -- cat

@@ -117,17 +117,24 @@ def test_completion_prints_a_script_for_the_shell(shell: str, cli: Cli) -> None:
     assert "_SWITCHBOARD_COMPLETE" in ran.out
 
 
-def test_the_shell_is_told_the_words_that_fit(cli: Cli, monkeypatch: pytest.MonkeyPatch,
-                                              capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    ("typed", "told"),
+    [("endpoint re", ["revoke"]), ("team gr", ["grant", "group"]),
+     ("team member r", ["remove", "role"]), ("team member role crew h2 a", ["admin"])],
+)  # fmt: skip
+def test_the_shell_is_told_the_words_that_fit(
+    typed: str, told: list[str], cli: Cli, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
     monkeypatch.setenv("_SWITCHBOARD_COMPLETE", "bash_complete")
-    monkeypatch.setenv("COMP_WORDS", "switchboard endpoint re")
-    monkeypatch.setenv("COMP_CWORD", "2")
+    monkeypatch.setenv("COMP_WORDS", f"switchboard {typed}")
+    monkeypatch.setenv("COMP_CWORD", str(len(typed.split())))
 
     with pytest.raises(SystemExit) as ended:
         cli()
 
     assert ended.value.code == 0
-    assert capsys.readouterr().out == "plain,revoke\n"
+    assert capsys.readouterr().out == "".join(f"plain,{word}\n" for word in told)
 
 
 def test_completion_of_another_shell_is_usage(cli: Cli) -> None:
