@@ -76,7 +76,9 @@ def test_without_a_live_credential_every_path_answers_one_401(
     response = app.test_client().post(f"/agent/v1/{path}", json={}, headers=headers)
 
     assert answer(response).refusal == (401, "unauthenticated", None)
-    assert response.headers["WWW-Authenticate"] == 'Bearer realm="switchboard"'
+    assert response.headers["WWW-Authenticate"] == (
+        'Bearer realm="switchboard",'
+        ' resource_metadata="http://localhost/.well-known/oauth-protected-resource/agent/v1"')
 
 
 def test_a_human_never_opens_this_surface_nor_does_a_cookie(app: Flask, make: Make) -> None:

@@ -14,6 +14,7 @@ from app.domain.tokens import hash_token
 from app.edge import deps
 from app.edge.identify import identify_endpoint, identify_operator, identify_session
 from app.edge.limits import TokenBuckets
+from tests.support.client import BASE_URL
 from tests.support.clock import Clock
 from tests.support.limits import stop_refill
 from tests.support.make import Make
@@ -61,7 +62,8 @@ def test_missing_unknown_revoked_and_expired_are_one_answer(door: FlaskClient, m
     assert {answer.status_code for answer in answers} == {401}
     assert len({answer.data for answer in answers}) == 1
     assert {answer.headers["WWW-Authenticate"] for answer in answers} == {
-        'Bearer realm="switchboard"'}
+        'Bearer realm="switchboard",'
+        f' resource_metadata="{BASE_URL}/.well-known/oauth-protected-resource/agent/v1"'}
     assert answers[0].get_json()["code"] == "unauthenticated"
 
 
@@ -81,7 +83,8 @@ def test_every_wrong_operator_token_is_one_answer_in_its_own_realm(
     assert {answer.status_code for answer in answers} == {401}
     assert len({answer.data for answer in answers}) == 1
     assert {answer.headers["WWW-Authenticate"] for answer in answers} == {
-        'Bearer realm="switchboard-api"'}
+        'Bearer realm="switchboard-api",'
+        f' resource_metadata="{BASE_URL}/.well-known/oauth-protected-resource/api"'}
 
 
 def test_a_session_cookie_opens_no_json_surface(door: FlaskClient, make: Make) -> None:

@@ -97,8 +97,10 @@ def test_too_many_requests_say_when_to_come_back(failing: Flask) -> None:
 
 
 @pytest.mark.parametrize(("path", "challenge"), [
-    ("/api/v1/fails", 'Bearer realm="switchboard-api"'),
-    ("/agent/v1-fails/x", 'Bearer realm="switchboard"'),
+    ("/api/v1/fails", 'Bearer realm="switchboard-api",'
+     ' resource_metadata="http://localhost/.well-known/oauth-protected-resource/api"'),
+    ("/agent/v1-fails/x", 'Bearer realm="switchboard",'
+     ' resource_metadata="http://localhost/.well-known/oauth-protected-resource/agent/v1"'),
     ("/webhooks/w/it/fails", None),
 ])
 def test_a_missing_credential_is_challenged_in_the_surfaces_own_realm(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from datetime import timedelta
 
 import pytest
@@ -14,6 +15,10 @@ from tests.support.make import Make
 
 
 def _grant(make: Make, token: str, column: str, owner: object, **more: object) -> None:
+    if "client_id" in more:
+        make.run("insert into oauth_clients (client_id, client_name, redirect_uris)"
+                 " values (%s, 'an app', '{https://app.example.org/}')", more["client_id"])
+        more["grant_id"] = uuid.uuid4()
     names = "".join(f", {name}" for name in more)
     holes = ", %s" * len(more)
     make.run(f"insert into oauth_tokens (token_hash, {column}{names}) values (%s, %s{holes})",
@@ -45,9 +50,10 @@ def test_an_agent_grant_opens_its_endpoint_until_it_or_the_endpoint_ends(
     db: Database, make: Make, clock: Clock
 ) -> None:
     made = make.endpoint(expires_at=make.now() + timedelta(hours=2))
-    _grant(make, "granted", "endpoint_id", made.id, client_id="c",
+    verbs = sorted(made.verbs)
+    _grant(make, "granted", "endpoint_id", made.id, client_id="c", scope_verbs=verbs,
            expires_at=make.now() + timedelta(hours=1))
-    _grant(make, "longer", "endpoint_id", made.id, client_id="c")
+    _grant(make, "longer", "endpoint_id", made.id, client_id="d", scope_verbs=verbs)
 
     found = identity.endpoint_by_token(db, "granted")
 
@@ -58,6 +64,16 @@ def test_an_agent_grant_opens_its_endpoint_until_it_or_the_endpoint_ends(
     assert identity.endpoint_by_token(db, "longer") is not None
     clock.advance(3600)
     assert identity.endpoint_by_token(db, "longer") is None
+
+
+def test_a_grant_without_verbs_opens_none(db: Database, make: Make) -> None:
+    made = make.endpoint()
+    _grant(make, "bare", "endpoint_id", made.id)
+
+    found = identity.endpoint_by_token(db, "bare")
+
+    assert found is not None
+    assert (found.endpoint.id, found.endpoint.verbs) == (made.id, frozenset())
 
 
 def test_a_suspended_owner_is_said_of_the_endpoint(db: Database, make: Make) -> None:

@@ -10,7 +10,9 @@ import pytest
 from app.db.database import Database
 from app.transactions import pruning
 from app.transactions.pruning import Pruned, Retention
+from tests.support.clock import Clock
 from tests.support.make import Make, TodoId
+from tests.support.oauth import an_app, fault
 from tests.support.race import all_returned, together
 from tests.support.wait import wait_for
 
@@ -197,6 +199,33 @@ def test_spent_credentials_go_and_live_ones_stay(db: Database, make: Make) -> No
     assert make.value("select count(*) from login_links") == 1
     assert make.value("select count(*) from sessions") == 1
     assert make.value("select count(*) from oauth_tokens") == 1
+
+
+def test_grants_codes_and_apps_go_when_nothing_can_come_of_them_any_more(
+    db: Database, make: Make, clock: Clock
+) -> None:
+    human = make.human()
+    used, unused, wanted = (an_app(db, make) for _ in range(3))
+    kept = used.tokens(human)
+    wanted.allowed(human)
+    code = used.allowed(human)
+
+    def left() -> tuple[object, ...]:
+        pruning.prune(db, CAPS)
+        tables = ("oauth_tokens", "oauth_codes", "oauth_clients")
+        return tuple(make.value(f"select count(*) from {table}") for table in tables)
+
+    assert left() == (1, 3, 3)
+    clock.advance(2 * 3600)  # the codes ran out, the access token too, and the refresh lives
+    assert left() == (1, 1, 3)
+    assert fault(used.redeem(code)) == "invalid_grant"
+    clock.advance(86400)
+    assert left() == (1, 1, 2)
+    assert fault(unused.refresh(kept.refresh_token)) == "invalid_client"
+    clock.advance(30 * 86400)
+    assert left() == (0, 0, 2)
+    clock.advance(60 * 86400)
+    assert left() == (0, 0, 0)
 
 
 def test_doorbells_go_after_ten_minutes_taken_or_void(db: Database, make: Make) -> None:
