@@ -11,7 +11,7 @@ from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
 from app.domain.callers import Endpoint, Human
-from tests.support.client import Caller
+from tests.support.client import BASE_URL, Caller
 from tests.support.make import Make
 
 SOME_ID = str(uuid.UUID(int=7))
@@ -121,7 +121,8 @@ def test_a_wrong_token_opens_no_route(
     assert {answer.status_code for answer in answers} == {401}
     assert len({answer.data for answer in answers}) == 1
     realms = {answer.headers["WWW-Authenticate"] for answer in answers}
-    assert realms == {'Bearer realm="switchboard-api"'}
+    metadata = f"{BASE_URL}/.well-known/oauth-protected-resource/api"
+    assert realms == {f'Bearer realm="switchboard-api", resource_metadata="{metadata}"'}
 
 
 def test_a_session_cookie_opens_nothing(client: FlaskClient, make: Make, ada: Human) -> None:
