@@ -1,4 +1,5 @@
--- Webhooks and routes as their owner sees them. A team queue's name follows the team's slug.
+-- Webhooks and routes as their owner sees them. A team queue's name follows the team's slug while
+-- the endpoint's owner reaches the team; afterwards it is the name it was made with.
 
 -- name: read_endpoint_id
 -- By slug or id, only what the human may configure.
@@ -15,7 +16,11 @@ select w.id, w.endpoint_id, e.slug, w.source_type,
        w.trust_mode, w.ingest_token, w.created_at, w.rotated_at
   from endpoint_webhooks w
   join endpoints e on e.id = w.endpoint_id
+  join agents a on a.id = e.agent_id
   left join queues q on q.id = w.target_team_queue_id
+   and (a.owner_team_id = q.team_id
+        or exists (select 1 from team_roles r
+                    where r.team_id = q.team_id and r.human_id = a.owner_human_id))
   left join teams t on t.id = q.team_id
  where w.endpoint_id = %(endpoint_id)s
  order by w.created_at, w.id;
@@ -28,7 +33,11 @@ select w.id, w.endpoint_id, e.slug, w.source_type,
   from human_endpoints h
   join endpoint_webhooks w on w.endpoint_id = h.endpoint_id
   join endpoints e on e.id = w.endpoint_id
+  join agents a on a.id = e.agent_id
   left join queues q on q.id = w.target_team_queue_id
+   and (a.owner_team_id = q.team_id
+        or exists (select 1 from team_roles r
+                    where r.team_id = q.team_id and r.human_id = a.owner_human_id))
   left join teams t on t.id = q.team_id
  where h.human_id = %(human_id)s and h.role in ('owner', 'admin')
  order by w.created_at, w.id;

@@ -41,3 +41,29 @@ def test_routes_of_anothers_webhook_are_not_found(db: Database, make: Make) -> N
     for webhook_id in (str(webhook.id), "nonsense"):
         with pytest.raises(NotFound):
             webhooks.list_routes(db, make.human(), webhook_id)
+
+
+@pytest.mark.rule("identity.md: Teams")
+def test_a_target_follows_the_teams_name_while_the_owner_is_in_the_team(
+    db: Database, make: Make
+) -> None:
+    team, ana, boss = make.team("night"), make.human(), make.human()
+    make.member(team, ana)
+    make.member(team, boss, "owner")
+    triage = make.team_queue(team, "triage")
+    own, shared = make.endpoint(ana, verbs=("list_webhooks",)), make.endpoint(boss, team)
+    for lane in (own, shared):
+        make.webhook(lane, team_queue=triage)
+
+    def names() -> list[list[str]]:
+        lists = (webhooks.list_for_human(db, ana), webhooks.list_for_endpoint(db, own).webhooks,
+                 webhooks.list_for_human(db, boss))
+        return [[row.target_queue for row in rows] for rows in lists]
+
+    make.run("update teams set slug = 'dusk' where id = %s", team.id)
+    inside = names()
+    make.remove_member(team, ana)
+    outside = names()
+
+    assert inside == [["team:dusk/triage"]] * 3
+    assert outside == [["team:night/triage"]] * 2 + [["team:dusk/triage"]]
