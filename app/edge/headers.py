@@ -20,7 +20,9 @@ INGEST_POLICY = "default-src 'none'"
 _LINK_PREFIXES = ("/auth/link/", "/invites/")
 
 # What may stand in a policy as an origin: no blank, quote, comma or semicolon, and no user name.
-_ORIGIN = re.compile(r"https?://(?:[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?")
+_ORIGIN = re.compile(r"https?://[A-Za-z0-9.-]+(?::[0-9]{1,5})?")
+# A policy has no spelling for an IPv6 address: of its origin, scheme and port are all it can name.
+_IPV6 = re.compile(r"(https?)://\[[0-9A-Fa-f:.]+\](?::([0-9]{1,5}))?")
 # After a post a browser follows no redirect to a site that `form-action` does not name.
 _FORM_ACTION = "form-action 'self'"
 
@@ -30,12 +32,16 @@ def let_form_lead_to(address: str) -> None:
     registered redirect URI; of the consent page alone (identity.md, "Sessions and pages").
 
     An address whose origin cannot stand in a policy, such as one of a scheme of its own or with a
-    character that would end the directive, changes nothing: the browser then stays with us.
+    character that would end the directive, changes nothing: the browser then stays with us. Of
+    `[::1]` any host at that port has to do.
     """
     parts = urlsplit(address)
     origin = f"{parts.scheme}://{parts.netloc}"
-    if parts.scheme in ("http", "https") and _ORIGIN.fullmatch(origin):
+    if _ORIGIN.fullmatch(origin):
         g.form_origin = origin
+    elif numbered := _IPV6.fullmatch(origin):
+        port = numbered[2] or {"http": "80", "https": "443"}[numbered[1]]
+        g.form_origin = f"{numbered[1]}://*:{port}"
 
 
 def add_headers(response: Response) -> Response:

@@ -141,6 +141,24 @@ def test_what_changes_limits_is_never_ticked_whatever_was_asked(
     assert set(warned.values()) == {"limits-warning"}
 
 
+@pytest.mark.parametrize(("uri", "source"), [
+    ("http://[::1]:43117/callback", "http://*:43117"), ("http://[::1]/callback", "http://*:80"),
+    ("https://app.example/a/callback?x=1", "https://app.example"),
+    ("http://localhost:43117/callback", "http://localhost:43117"),
+    ("https://app.example;script-src/callback", None), ("https://a, b/callback", None),
+    ("com.example.app:/callback", None), ("https://*.example/callback", None),
+])
+def test_the_page_lets_its_form_end_at_the_origin_of_the_app_and_nowhere_else(
+    browser: Browse, make: Make, uri: str, source: str | None
+) -> None:
+    app = app_called(make, uri=uri)
+
+    shown = browser(make.human()).get(app.asks("/api"))
+
+    form_action = "form-action 'self'" + (f" {source}" if source else "")
+    assert f"; {form_action};" in shown.headers["Content-Security-Policy"]
+
+
 def test_what_the_app_did_not_ask_for_is_not_offered(browser: Browse, make: Make) -> None:
     human = make.human()
     make.endpoint(human, verbs=GRANTABLE)

@@ -22,6 +22,7 @@ from tests.support.clock import Clock
 from tests.support.limits import stop_refill
 from tests.support.make import Make
 from tests.support.provider import CLIENT_ID, CLIENT_SECRET, REDIRECT, Provider, running
+from tests.web.asking import app_called
 
 COOKIE = "sb_oidc_state"
 
@@ -96,6 +97,18 @@ def test_a_person_comes_in_and_is_the_human_of_issuer_and_subject(
     ) == [(provider.issuer, "ana-1", "Ana Ng", "ana@example.org", ["night", "day"])]
     assert make.rows("select issuer, provider_sub from sessions") == [(provider.issuer, "ana-1")]
     assert "Ana Ng" in client.get("/").text
+
+
+def test_somebody_an_app_asks_for_comes_back_to_the_consent_page(
+    client: FlaskClient, provider: Provider, make: Make
+) -> None:
+    path = app_called(make).asks("/api")
+    assert client.get(path).headers["Location"] == "/login"
+
+    answer = sign_in(client, provider)
+
+    assert (answer.status_code, answer.headers["Location"]) == (303, path)
+    assert "Let " in client.get(path).text
 
 
 def test_the_way_there_asks_with_pkce_and_a_nonce_and_keeps_the_rest_sealed(
