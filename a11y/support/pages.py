@@ -9,6 +9,7 @@ from a11y.support import (
     pages_queues,
     pages_settings,
     pages_shared,
+    pages_teams,
     pages_todos,
     pages_vend,
 )
@@ -98,5 +99,5 @@ BOARD = [
 PAGES = [
     *DOOR, *REFUSALS, *BOARD, *pages_queues.QUEUES, *pages_todos.TODOS, *pages_vend.ENDPOINTS,
     *pages_vend.WIZARD, *pages_vend.WEBHOOKS, *pages_settings.SETTINGS,
-    *pages_settings.HELP, *pages_apps.APPS, *pages_shared.SHARED,
+    *pages_settings.HELP, *pages_apps.APPS, *pages_shared.SHARED, *pages_teams.TEAMS,
 ]
