@@ -6,6 +6,7 @@ import re
 from typing import Final
 
 from app.domain.errors import InvalidArgument, RoleCeiling
+from app.domain.references import parse_uuid
 from app.domain.tokens import check_name
 
 ROLES: Final = ("member", "admin", "owner")
@@ -29,13 +30,16 @@ def rank(role: str) -> int:
 def check_slug(text: str, field: str = "slug") -> str:
     """The slug as it is: 3 to 40 lowercase letters, digits and single hyphens.
 
-    Any other is InvalidArgument on `field`. (data.md, "Teams")
+    Any other is InvalidArgument on `field`, and so is one that reads as an id: wherever a slug is
+    taken an id is too, and it must not lead to somebody else's team. (data.md, "Teams")
     """
     if not (SLUG_MIN <= len(text) <= SLUG_MAX and _SLUG.fullmatch(text)):
         raise InvalidArgument(
             f"{field}: {SLUG_MIN} to {SLUG_MAX} lowercase letters, digits and single hyphens.",
             field=field,
         )
+    if parse_uuid(text) is not None:
+        raise InvalidArgument(f"{field}: must not look like an id.", field=field)
     return text
 
 

@@ -15,7 +15,8 @@ def test_a_slug_is_letters_digits_and_single_hyphens(slug: str) -> None:
 
 @pytest.mark.parametrize("slug", [
     "", "ab", "a" * 41, "Abc", "a--b", "-abc", "abc-", "a_b", "a b", "äbc", "abc\n", "a/b",
-    "a\x00b", "①②③", "team:a",
+    "a\x00b", "①②③", "0b8e9c1a-2f6d-4c1e-9d8b-7a6f5e4d3c2b",
+    "0-b-8-e-9c1a2f6d4c1e9d8b7a6f5e4d3c2b", "team:a",
 ])
 def test_any_other_slug_is_refused_by_name(slug: str) -> None:
     with pytest.raises(InvalidArgument) as refused:
