@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import psycopg
 import pytest
 
 from app.db.database import Database
@@ -17,10 +16,9 @@ from app.domain.errors import (
 )
 from app.reads import teams as lists
 from app.transactions import claiming, team_members
-from app.transactions.claims import ClaimRequest, NothingClaimed
+from app.transactions.claims import ClaimRequest
 from tests.support.feed import RecordingFeed
 from tests.support.make import Make, Team
-from tests.support.race import together
 
 
 @pytest.fixture
@@ -150,51 +148,3 @@ def test_who_is_removed_loses_every_source_and_lease_at_once(
         claiming.claim_next(db, worker, queue.name, ClaimRequest(), gone=lambda: False)
     with pytest.raises(NotFound):
         team_members.remove(db, people["admin"], "blue", str(member.id))
-
-
-@pytest.mark.race
-@pytest.mark.parametrize("has_policy", [False, True])
-def test_a_claim_under_way_while_its_reach_ends_leaves_no_lease(
-    db: Database, db_url: str, make: Make, blue: Team, people: dict[str, Human], *, has_policy: bool
-) -> None:
-    member, queue = people["member"], make.team_queue(blue)
-    worker = make.endpoint(member)
-    if has_policy:
-        make.policy(queue, max_in_flight=5)
-    todo = make.todo(queue=queue)
-    membership = "delete from team_members where human_id = %s"
-    grant = "delete from endpoint_team_grants where endpoint_id = %s"
-
-    def claim_next() -> object:
-        return claiming.claim_next(db, worker, queue.name, ClaimRequest(), gone=lambda: False)
-
-    def claim() -> object:
-        return claiming.claim(db, worker, todo, ClaimRequest(), gone=lambda: False)
-
-    def by_hand() -> object:
-        return claiming.board_claim(db, member, todo, gone=lambda: False)
-
-    for act, ends, key in (
-        (claim_next, membership, member.id), (claim, membership, member.id),
-        (by_hand, membership, member.id), (claim_next, grant, worker.id), (claim, grant, worker.id),
-    ):  # fmt: skip
-        make.run("delete from endpoint_team_grants")
-        make.run(membership, member.id)
-        make.member(blue, member)
-        make.grant(worker, queue)
-        with psycopg.connect(db_url) as conn:
-            conn.execute(ends, (key,))
-
-            def end(number: int, act=act, conn=conn) -> object:
-                if number == 0:
-                    return act()
-                make.wait_until_blocked()
-                conn.commit()
-                return None
-
-            answer, _ = together(2, end)
-
-        assert isinstance(answer, NothingClaimed if act is claim_next else NotFound), answer
-        assert (make.row(todo)["state"], make.attempts(todo)) == ("pending", [])
-        with pytest.raises(NotFound):
-            act()
