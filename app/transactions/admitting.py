@@ -116,8 +116,6 @@ def _turn(
     except PolicyBroken as broken:
         return _unjudged(db, queue_id, broken.kind)
     except (psycopg.Error, _WindowEnded) as fault:
-        if isinstance(fault, psycopg.Error) and fault.sqlstate == picking.REACH_ENDED:
-            return None
         # The one place that turns whatever went wrong while judging into a refusal: a wrong
         # refusal costs latency, a wrong admission is the breach this exists to prevent.
         leave_if(gone)

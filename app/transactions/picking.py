@@ -6,8 +6,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-import psycopg
-
 from app.db import database
 from app.db.database import Connection, Database
 from app.db.statements import load
@@ -17,9 +15,6 @@ from app.transactions import replaying
 from app.transactions.claims import Claimed, Claimer, Gone, Pick, leave_if, watched
 
 SQL = load("picking")
-
-REACH_ENDED = "SB002"
-"""The claim was under way when the membership or the grant it rests on ended (identity.md)."""
 
 
 class Kind(StrEnum):
@@ -48,47 +43,6 @@ def take_next(
     Unavailable, OutcomeUnknown.
     """
     leave_if(gone)
-    return _within_reach(lambda: _take_next(db, claimer, queue_id, kind, gone))
-
-
-def take(db: Database, claimer: Claimer, todo_id: str, gone: Gone) -> Claimed | None:
-    """Claim one todo by id, waiting for its lock; None when its queue has a policy by now.
-    None also when the reach ended under the claim.
-
-    Raises NotFound, Conflict when it is not claimable, Unavailable, OutcomeUnknown.
-    """
-    params = claimer.params(todo_id=todo_id)
-    return _within_reach(
-        lambda: _in_transaction(
-            db, claimer, gone, lambda conn: _claim_under_lock(conn, params)
-        )
-    )
-
-
-def replay(db: Database, claimer: Claimer) -> Claimed | None:
-    """Answer the claim an Idempotency-Key already made, wherever it was made (R61).
-
-    None without a key or without such a claim. Raises Conflict for other arguments.
-    """
-    if claimer.request.claim_key is None:
-        return None
-    with db.transaction() as conn:
-        return replaying.replay(db, conn, claimer)
-
-
-def _within_reach(claim: Callable[[], Claimed | None]) -> Claimed | None:
-    """The claim; None when the reach of its claimer ended under it."""
-    try:
-        return claim()
-    except psycopg.DatabaseError as fault:
-        if fault.sqlstate != REACH_ENDED:
-            raise
-        return None
-
-
-def _take_next(
-    db: Database, claimer: Claimer, queue_id: int, kind: Kind, gone: Gone
-) -> Claimed | None:
     params = claimer.params(queue_id=queue_id)
     statement = SQL[f"claim_{kind}"]
     if not claimer.is_remembered:
@@ -102,6 +56,26 @@ def _take_next(
             with database.committed():
                 return replaying.described(db, conn, claimer, pick, None)
     return _in_transaction(db, claimer, gone, lambda conn: _pick(conn, kind, params))
+
+
+def take(db: Database, claimer: Claimer, todo_id: str, gone: Gone) -> Claimed | None:
+    """Claim one todo by id, waiting for its lock; None when its queue has a policy by now.
+
+    Raises NotFound, Conflict when it is not claimable, Unavailable, OutcomeUnknown.
+    """
+    params = claimer.params(todo_id=todo_id)
+    return _in_transaction(db, claimer, gone, lambda conn: _claim_under_lock(conn, params))
+
+
+def replay(db: Database, claimer: Claimer) -> Claimed | None:
+    """Answer the claim an Idempotency-Key already made, wherever it was made (R61).
+
+    None without a key or without such a claim. Raises Conflict for other arguments.
+    """
+    if claimer.request.claim_key is None:
+        return None
+    with db.transaction() as conn:
+        return replaying.replay(db, conn, claimer)
 
 
 def _in_transaction(
