@@ -9,7 +9,8 @@ import structlog
 REDACTED = "«redacted»"
 _OURS = frozenset({"timestamp", "level", "todo", "outcome", "attempt", "duration_ms"})
 _SECRET_NAMES = re.compile(
-    r"token|secret|password|passwd|credential|authorization|cookie|signature|api_?key|payload|body",
+    r"token|secret|password|passwd|credential|authorization|cookie|signature|api_?key|payload|body"
+    r"|verifier",
     re.IGNORECASE,
 )
 # Prefixes of ours and of others, whatever follows a word that announces a secret, and anything

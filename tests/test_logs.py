@@ -259,6 +259,7 @@ def test_a_whole_tour_leaves_no_secret_and_no_payload_in_the_log(
 
 @pytest.mark.parametrize(("text", "clean"), [
     ("token sbk_AbC-d_9 was used", "token «redacted» was used"),
+    ("sba_AbC-d_9 and sbr_AbC-d_9 for sbc_AbC-d_9", "«redacted» and «redacted» for «redacted»"),
     ("GET /webhooks/w/abc HTTP", "GET /webhooks/w/«redacted» HTTP"),
     ("at /auth/link/abc-d?x=1", "at /auth/link/«redacted»?x=1"),
     ("at /invites/abc-d?x=1", "at /invites/«redacted»?x=1"),

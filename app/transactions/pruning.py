@@ -19,6 +19,7 @@ BATCH = 1_000
 AGE_DAYS = 30
 ROWS = 500_000
 PER_OWNER = 50_000
+UNUSED_CLIENTS = 10_000
 
 _MOST_DAYS = 36_500
 _MOST_ROWS = 2**63 - 1
@@ -93,7 +94,7 @@ def prune(db: Database, retention: Retention, *, batch: int = BATCH) -> Pruned:
             _sweep(db, name, batch)
             for name in (
                 "delete_login_links", "delete_sessions", "delete_tokens", "delete_codes",
-                "delete_clients", "delete_drafts",
+                "delete_clients", "delete_surplus_clients", "delete_drafts",
             )
         ),
         windows=_sweep(db, "delete_windows", batch),
@@ -103,7 +104,8 @@ def prune(db: Database, retention: Retention, *, batch: int = BATCH) -> Pruned:
 
 
 def _sweep(db: Database, name: str, batch: int) -> int:
-    return _in_batches(db, partial(_delete, SQL[name]), {"batch": batch})
+    params = {"batch": batch, "keep": UNUSED_CLIENTS}
+    return _in_batches(db, partial(_delete, SQL[name]), params)
 
 
 def _prune(

@@ -240,6 +240,21 @@ delete from oauth_clients
         limit %(batch)s
           for update skip locked));
 
+-- name: delete_surplus_clients
+-- A flood of registrations keeps ten thousand rows at most: the oldest that nobody let in go first.
+delete from oauth_clients
+ where client_id = any (array(
+       select k.client_id
+         from (select c.client_id, c.created_at
+                 from oauth_clients c
+                where c.last_used_at is null
+                order by c.created_at desc, c.client_id
+               offset %(keep)s) old
+         join oauth_clients k on k.client_id = old.client_id
+        order by old.created_at
+        limit %(batch)s
+          for update of k skip locked));
+
 -- name: delete_drafts
 -- Answers nobody came back to, and what was to be shown once and is over.
 delete from drafts

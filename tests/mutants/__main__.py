@@ -7,12 +7,13 @@ import sys
 from tests.mutants import harness
 from tests.mutants.planted import ALL
 from tests.mutants.planted_metrics import METRICS
+from tests.mutants.planted_oauth import OAUTH
 from tests.mutants.planted_web import WEB
 
 
 def main(words: list[str]) -> int:
     """Plant one after the other; 1 when any of them was not caught."""
-    chosen = [m for m in (*ALL, *WEB, *METRICS) if all(word in m.name for word in words)]
+    chosen = [m for m in (*ALL, *WEB, *METRICS, *OAUTH) if all(word in m.name for word in words)]
     missed = 0
     for mutant in chosen:
         verdict = harness.check(mutant)

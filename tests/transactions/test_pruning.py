@@ -228,6 +228,20 @@ def test_grants_codes_and_apps_go_when_nothing_can_come_of_them_any_more(
     assert left() == (0, 0, 0)
 
 
+def test_a_flood_of_apps_that_nobody_let_in_is_cut_to_the_newest(
+    db: Database, make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pruning, "UNUSED_CLIENTS", 2)
+    first = an_app(db, make)
+    first.allowed(make.human())
+    apps = [an_app(db, make) for _ in range(5)]
+
+    pruning.prune(db, CAPS, batch=2)
+
+    left = {row[0] for row in make.rows("select client_id from oauth_clients")}
+    assert left == {first.client_id, apps[3].client_id, apps[4].client_id}
+
+
 def test_doorbells_go_after_ten_minutes_taken_or_void(db: Database, make: Make) -> None:
     lane = make.endpoint()
     for seconds, taken in ((599, False), (599, True), (601, False), (601, True)):
