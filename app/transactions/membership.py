@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
+from app.db import journal
 from app.db.database import Connection, Database, many, run
 from app.db.statements import load
 from app.domain.errors import NotFound
@@ -27,12 +28,21 @@ class Membership:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Given:
+    """A membership as a group of the sign-in provider left it; `role` None: it ended."""
+
+    team_id: UUID
+    human_id: UUID
+    role: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Lost:
     """What a removal ended. Hand it to `announce` after the commit.
 
     `is_member_still`: another source keeps every one of the humans in their teams, so nothing was
     released. `out` are those whom no source keeps, `unseen` the queues that somebody sees no
-    longer, by id.
+    longer, by id. `given` is what groups changed, for the log.
     """
 
     is_member_still: bool
@@ -40,6 +50,7 @@ class Lost:
     released: tuple[str, ...] = ()
     unseen: frozenset[int] = frozenset()
     closed: tuple[ClosedAttempt, ...] = ()
+    given: tuple[Given, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,6 +113,13 @@ def remove_many(
 
 def announce(db: Database, lost: Lost) -> None:
     """After the commit: it counts as a release (R47), and open boards look again."""
+    for each in lost.given:
+        journal.note(
+            "group_member_set" if each.role else "group_member_removed",
+            team_id=each.team_id,
+            human_id=each.human_id,
+            role=each.role,
+        )
     db.feed.changed(*sorted(lost.unseen))
     ending.tell_released(db, lost.released, lost.closed)
     if lost.out:

@@ -6,7 +6,7 @@ What counts of a human are the groups of their last sign-in through the provider
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from uuid import UUID
 
 from app.db import minting
@@ -18,22 +18,13 @@ from app.domain.references import parse_uuid
 from app.domain.teams import LINK_ROLES, check_group, check_role
 from app.reads.teams import GroupLinkRow
 from app.transactions import membership, team_changes
-from app.transactions.membership import Lost, Membership
+from app.transactions.membership import Given, Lost, Membership
 
 SQL = load("team_groups")
 
 _SOURCE = "oidc_group"
 # Any fixed number nobody else locks; spelled from the letters "group".
 _LINKS_LOCK = 0x67726F7570
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Due:
-    """A membership by group that is not as the links say; `role` None: it is to end."""
-
-    team_id: UUID
-    human_id: UUID
-    role: str | None
 
 
 def add(db: Database, human: Human, ref: str, group: str, role: str) -> GroupLinkRow:
@@ -56,7 +47,9 @@ def add(db: Database, human: Human, ref: str, group: str, role: str) -> GroupLin
         team_changes.audit(
             conn, team.id, human.id, "group_linked", id=str(link.id), group=name, role=wanted
         )  # fmt: skip
-        _settle(conn, _due_in(conn, team.id), human.id)
+        given = _settle(conn, _due_in(conn, team.id), human.id)
+    for each in given:
+        membership.announce(db, each)
     team_changes.note("group_linked", team.id, human.id, link=link.id, role=wanted)
     return link
 
@@ -92,25 +85,28 @@ def sync(conn: Connection, human_id: UUID, groups: Sequence[str]) -> list[Lost]:
     """
     value(conn, SQL["lock_links_shared"], {"key": _LINKS_LOCK})
     params = {"human_id": human_id, "groups": list(groups)}
-    due = many(conn, SQL["read_due_of_human"], params, _Due)
+    due = many(conn, SQL["read_due_of_human"], params, Given)
     if not due:
         return []
     conn.execute(SQL["lock_teams"], {"team_ids": [each.team_id for each in due]})
     # In its own statement after the locks: what was waited for may have changed it.
-    return _settle(conn, many(conn, SQL["read_due_of_human"], params, _Due), human_id)
+    return _settle(conn, many(conn, SQL["read_due_of_human"], params, Given), human_id)
 
 
-def _due_in(conn: Connection, team_id: UUID) -> list[_Due]:
-    return many(conn, SQL["read_due_in_team"], {"team_id": team_id}, _Due)
+def _due_in(conn: Connection, team_id: UUID) -> list[Given]:
+    return many(conn, SQL["read_due_in_team"], {"team_id": team_id}, Given)
 
 
-def _settle(conn: Connection, due: Sequence[_Due], actor_id: UUID) -> list[Lost]:
-    """Write what is due, each with a row of the team's record; what ended, to be announced."""
-    ending = [each for each in due if each.role is None]
-    lost = []
-    if ending:
-        gone = [Membership(team_id=each.team_id, human_id=each.human_id) for each in ending]
-        lost.append(membership.remove_many(conn, gone, (_SOURCE,)))
+def _settle(conn: Connection, due: Sequence[Given], actor_id: UUID) -> list[Lost]:
+    """Write what is due, each with a row of the team's record; what to announce."""
+    gone = [
+        Membership(team_id=each.team_id, human_id=each.human_id)
+        for each in due
+        if each.role is None
+    ]
+    lost = Lost(is_member_still=True)
+    if gone:
+        lost = membership.remove_many(conn, gone, (_SOURCE,))
     for each in due:
         if each.role is not None:
             params = {"team_id": each.team_id, "human_id": each.human_id, "role": each.role}
@@ -119,4 +115,4 @@ def _settle(conn: Connection, due: Sequence[_Due], actor_id: UUID) -> list[Lost]
         team_changes.audit(
             conn, each.team_id, actor_id, action, human_id=str(each.human_id), role=each.role
         )  # fmt: skip
-    return lost
+    return [replace(lost, given=tuple(due))] if due else []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from app.db import journal
 from app.db.database import Database
 from app.domain.callers import Human
 from app.domain.errors import Conflict, GroupNotHeld, InvalidArgument, NotFound, RoleRequired
@@ -124,7 +125,9 @@ def test_a_sign_in_brings_and_takes_what_its_groups_are_linked_to(
     team_groups.add(db, ada, "red", "leads", "member")
     bob = make.human()
 
+    lines = journal.begin()
     assert sign_in(db, bob, "staff", "unlinked") == []
+    assert lines == ["group_member_set"]
     assert by_group(make, bob) == {"blue": "member"}
     sign_in(db, bob, "leads", "staff")
     assert by_group(make, bob) == {"blue": "admin", "red": "member"}
