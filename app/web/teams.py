@@ -6,7 +6,8 @@ from flask import Blueprint, Response, render_template
 from flask.typing import ResponseReturnValue
 
 from app.domain.errors import Conflict, DomainError, InvalidArgument, TeamCeilingReached
-from app.domain.teams import rank
+from app.domain.teams import SLUG_MIN, rank
+from app.domain.tokens import slugify
 from app.edge.deps import database, human
 from app.edge.identify import identify_session
 from app.reads import endpoint_pages, team_queues
@@ -16,7 +17,7 @@ from app.transactions import teams
 from app.transactions.teams import TeamChange
 from app.web import guard, team_door, team_forms, team_invites, team_record, team_words
 from app.web.answers import form_page, see, viewer
-from app.web.forms import posts
+from app.web.forms import Form, posts
 from app.web.team_door import HELP
 
 bp = Blueprint("teams", __name__)
@@ -55,7 +56,7 @@ def create() -> ResponseReturnValue:
     except (InvalidArgument, Conflict, TeamCeilingReached) as refused:
         mine = _made_before(slug, name or slug)
         if mine is None:
-            return _new_page(form, status=team_door.blame(form, refused))
+            return _new_page(form, status=_blame(form, refused))
         return see(team_words.path_of(mine), flash=f"You are the owner of {_said(mine)}.")
     return see(team_words.path_of(made), flash=f"{_said(made)} is created. You are its owner.")
 
@@ -86,7 +87,7 @@ def edit(slug: str) -> ResponseReturnValue:
     try:
         saved = teams.edit(database(), human(), slug, _change(team, form))
     except (InvalidArgument, Conflict) as refused:
-        return _edit_page(team, form, status=team_door.blame(form, refused))
+        return _edit_page(team, form, status=_blame(form, refused))
     said = f"{_said(saved)} is saved."
     return see(team_words.path_of(saved), flash=said, fragment="edit-team")
 
@@ -130,6 +131,16 @@ def team_page(
             team_list.recent_audit(db, viewing, slug) if is_admin else [], members, zone
         ),
     )
+
+
+def _blame(form: Form, refused: DomainError) -> int:
+    """As any refusal of a form, with a slug that could be had for one that could not."""
+    if isinstance(refused, InvalidArgument) and refused.field == "slug":
+        typed = (form["slug"].data or "").strip()
+        near = slugify(typed) if typed else ""
+        example = near if len(near) >= SLUG_MIN else "blue-team"
+        refused.sentence = f"{refused.sentence[:-1]}, for example {example}."
+    return team_door.blame(form, refused)
 
 
 def _change(team: TeamRow, form: team_forms.EditForm) -> TeamChange:

@@ -71,7 +71,7 @@ def test_a_form_sent_twice_makes_one_team_and_both_answers_lead_to_it(
 
 @pytest.mark.parametrize(("slug", "status", "why"), [
     ("", 422, "lowercase letters"),
-    ("Blue team", 422, "lowercase letters"),
+    ("Blue team", 422, "single hyphens, for example blue-team."),
     ("x" * 41, 422, "lowercase letters"),
     ("taken", 409, "another team has it"),
     ("retired", 409, "another team has it"),
