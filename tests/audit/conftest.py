@@ -29,6 +29,7 @@ class Theatre:
     stage: Stage
     app: Flask
     db: Database
+    listener: Listener
     make: Make
     keeper: Keeper
 
@@ -48,7 +49,8 @@ def theatre(
             app = create_app(EdgeConfig(base_url=BASE_URL, metrics_token=SCRAPER), db, listener)
             stage.without_limits(app)
             with stage.kept(url) as keeper:
-                yield Theatre(stage=built, app=app, db=db, make=make, keeper=keeper)
+                yield Theatre(stage=built, app=app, db=db, listener=listener, make=make,
+                              keeper=keeper)
     finally:
         make.close()
         listener.stop()

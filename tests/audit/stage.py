@@ -86,6 +86,7 @@ def _place(make: Make, own: scene.Scene) -> Place:
                                 own.team.id if own.team else None)),
         "queue_name": queue,
         "scope": f"endpoint:{endpoint}" if own.team is None else f"team:{own.team.slug}",
+        "budget": endpoint if own.team is None else f"team:{own.team.slug}",
         "ingest": str(make.value("select ingest_token from endpoint_webhooks where id = %s",
                                  own.names["webhook"])),
     }  # fmt: skip
@@ -96,6 +97,10 @@ def _place(make: Make, own: scene.Scene) -> Place:
 
 def _of_team(make: Make, own: scene.Scene, team: Team) -> dict[str, str]:
     assert own.member
+    lone = make.team(f"lone-{team.slug}")  # with one owner only
+    for human, role in ((own.human, "owner"), (own.admin, "admin"), (own.member, "member")):
+        assert human
+        make.member(lone, human, role)
     lane = make.endpoint(own.member, name=f"{team.slug} hands")
     idle, busy = make.team_queue(team, "idle"), make.team_queue(team, "busy")
     make.todo(queue=busy)
@@ -106,17 +111,19 @@ def _of_team(make: Make, own: scene.Scene, team: Team) -> dict[str, str]:
     link = make.value(
         "insert into team_group_links (id, team_id, group_name, role)"
         " values (gen_random_uuid(), %s, 'nights', 'member') returning id", team.id)
-    return {"team": team.slug, "hand": str(own.member.id), "boss": str(own.human.id),
+    return {"team": team.slug, "lone": lone.slug,
+            "hand": str(own.member.id), "boss": str(own.human.id),
             "invite": str(invite), "group_link": str(link), "idle_queue": idle.name.split("/")[1],
             "team_queue": busy.name.split("/")[1], "hands_endpoint": str(lane.id)}  # fmt: skip
 
 
 def unknown(name: str, place: Place) -> str:
     """A name of the same kind that names nothing."""
-    if name == "scope":
-        return place.names["scope"].partition(":")[0] + ":nobody-abcd"
+    if name in ("scope", "budget"):
+        kind, colon, _ = place.names[name].rpartition(":")
+        return f"{kind}{colon}nobody-abcd"
     spelled = {"event": "999999999", "endpoint_slug": "nobody-abcd", "queue_name": "nothing",
-               "ingest": "nothing", "team": "nobody", "idle_queue": "nothing",
+               "ingest": "nothing", "team": "nobody", "lone": "nobody", "idle_queue": "nothing",
                "team_queue": "nothing"}  # fmt: skip
     return spelled.get(name) or scene.unknown(name)
 
@@ -146,10 +153,12 @@ class Keeper:
         for name in self._tables:
             self._conn.execute(sql.SQL("create table kept.{0} as table public.{0}").format(
                 sql.Identifier(name)))
-        self._digests = self._read()
+        self._digests, self._versions = self._read(), self._glance()
 
     def put_back(self) -> set[str]:
         """Makes every table what it was, and names those that had changed, but the moving ones."""
+        if self._glance() == self._versions:
+            return set()
         changed = self._changed()
         with self._conn.transaction():
             self._conn.execute("set local session_replication_role = 'replica'")
@@ -157,11 +166,20 @@ class Keeper:
                 for text in ("delete from public.{}",
                              "insert into public.{0} overriding system value table kept.{0}"):
                     self._conn.execute(sql.SQL(text).format(sql.Identifier(name)))
+        self._versions = self._glance()
         return changed - MOVING
 
     def close(self) -> None:
         """Ends its connection."""
         self._conn.close()
+
+    def _glance(self) -> list[tuple[object, ...]]:
+        """How many rows each table has, and which transactions wrote them: cheap to ask."""
+        looks = sql.SQL(" union all ").join(
+            sql.SQL("select {}, count(*), sum(xmin::text::bigint) from public.{}").format(
+                sql.Literal(name), sql.Identifier(name))
+            for name in self._tables)  # fmt: skip
+        return self._conn.execute(looks).fetchall()
 
     def _changed(self) -> set[str]:
         now = self._read()
