@@ -64,16 +64,6 @@ def trust(db: Database, request: AuthorizeRequest) -> str:
         return oauth_asking.trusted(conn, request)[1]
 
 
-def check(db: Database, request: AuthorizeRequest) -> SentBack | None:
-    """The fault to send back before anybody has signed in, or None when a human is to be asked.
-
-    Raises as `trust`. It tells nothing of endpoints: those are judged for a human.
-    """
-    wanted = oauth.judge(request)
-    uri = trust(db, request)
-    return SentBack(url=_refused(uri, request, wanted)) if isinstance(wanted, Fault) else None
-
-
 def begin(db: Database, human: Human, request: AuthorizeRequest) -> Asked | SentBack:
     """What to show this human; changes nothing.
 

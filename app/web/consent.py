@@ -58,12 +58,12 @@ def _prepare(form: Form) -> None:
 def show() -> ResponseReturnValue:
     """Who asks for what, and the two answers. Somebody signed out signs in first, and comes back.
 
-    400 when the app or its redirect URI is unknown; a later fault goes to the redirect URI (303).
+    400 when the app or its redirect URI is unknown; a later fault goes to the redirect URI (303),
+    but of somebody signed in only: anyone may register an app, and a link of ours that sends every
+    stranger on to its address would lend it our name (RFC 9700 4.11.2).
     """
     if session() is None:
-        refused = oauth.check(database(), _request())
-        if refused is not None:
-            return _away(refused.url)
+        oauth.trust(database(), _request())
         return come_back.remember(make_response(redirect("/login", code=302)))
     asked = oauth.begin(database(), human(), _request())
     if isinstance(asked, SentBack):

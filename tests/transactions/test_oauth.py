@@ -65,9 +65,8 @@ def test_a_redirect_uri_off_by_one_character_leads_nowhere(
         with pytest.raises(InvalidArgument) as refused:
             refuses(db, ada, request)
         assert refused.value.field == "redirect_uri"
-    for before_sign_in in (oauth.trust, oauth.check):
-        with pytest.raises(InvalidArgument):
-            before_sign_in(db, request)
+    with pytest.raises(InvalidArgument):
+        oauth.trust(db, request)
     assert make.value("select count(*) from oauth_codes") == 0
 
 
@@ -91,9 +90,7 @@ def test_a_later_fault_is_told_to_the_app_with_state_and_issuer(
 
     assert (said["error"], said["state"], said["iss"]) == ("invalid_request", "the state", BASE_URL)
     assert told(oauth.allow(db, ada, request)) == said
-    checked = oauth.check(db, request)
-    assert checked is not None
-    assert told(checked) == said
+    assert oauth.trust(db, request) == CALLBACK
     assert "state" not in told(oauth.begin(db, ada, app_of_ada.request(repeated=("state",))))
 
 

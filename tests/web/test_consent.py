@@ -84,6 +84,15 @@ def test_somebody_signed_out_signs_in_and_comes_back_to_what_was_asked(
     assert again.headers["Location"] == "/"
 
 
+def test_nobody_who_is_signed_out_is_sent_on_to_an_app(client: FlaskClient, make: Make) -> None:
+    app = app_called(make)
+
+    asked = client.get(app.asks("/api", response_type="token"))
+
+    assert (asked.status_code, asked.headers["Location"]) == (302, "/login")
+    assert client.get(app.asks("/api", redirect_uri=f"{CALLBACK}/")).status_code == 400
+
+
 @pytest.mark.parametrize("spoil", ["late", "forged", "another page"])
 def test_a_note_of_where_to_come_back_leads_only_to_what_we_sealed_lately(
     client: FlaskClient, db: Database, make: Make, clock: Clock, spoil: str
@@ -283,11 +292,11 @@ def test_nothing_leads_to_an_address_that_was_not_registered(
     ({"scope": "nothing known"}, "invalid_scope"),
 ], ids=str)
 def test_a_fault_of_a_known_app_goes_back_to_it(
-    browser: Browse, client: FlaskClient, make: Make, wrong: dict[str, str | None], error: str
+    browser: Browse, make: Make, wrong: dict[str, str | None], error: str
 ) -> None:
     path, seat = app_called(make).asks("/api", **wrong), browser(make.human())
 
-    for answer in (client.get(path), seat.get(path), seat.post(path, {"decision": "allow"})):
+    for answer in (seat.get(path), seat.post(path, {"decision": "allow"})):
         told = answered(answer)
         assert (told["error"], told["state"], told["iss"]) == (
             error, "the state", "http://localhost")
