@@ -53,8 +53,7 @@ def removal_lines(slug: str, chosen: Reachable) -> list[str]:
     return [
         f"{slug} does not drain {queue} any more: its next call there is refused.",
         _held(slug, chosen),
-        f"The todos of {queue} stay, and other endpoints go on draining it."
-        " You can grant it again.",
+        f"The todos of {queue} stay, for whoever else works it. You can grant it again.",
     ]
 
 
