@@ -106,7 +106,8 @@ def _leave_page(team: TeamRow, form: Form, *, is_last: bool, status: int = 200) 
         sentences=sentences,
         act="leave",
         button=f"Leave {name}",
-        keep=f"Stay in {name}",
+        keep=f"Back to {name}" if is_last else f"Stay in {name}",
+        back="#leave-team",
         status=status,
         may_go_on=not is_last,
     )
@@ -150,5 +151,6 @@ def _delete_page(team: TeamRow, form: Form, status: int = 200) -> Response:
         act="delete",
         button=f"Delete {name} for good",
         keep=f"Keep {name}",
+        back="#delete-team",
         status=status,
     )

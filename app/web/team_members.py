@@ -139,5 +139,6 @@ def _remove_page(
         act=f"members/{row.human_id}/remove",
         button=f"Remove {name} from {of_team}",
         keep=f"Keep {name} in {of_team}",
+        back=f"#member-{row.human_id}",
         status=200 if refused is None else team_door.blame(form, refused),
     )

@@ -87,5 +87,6 @@ def _delete_page(
         act=f"queues/{row.id}/delete",
         button=f"Delete queue {queue} for good",
         keep=f"Keep queue {queue}",
+        back=f"#queue-{row.id}",
         status=200 if refused is None else team_door.blame(form, refused),
     )
