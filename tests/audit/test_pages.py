@@ -164,6 +164,8 @@ def _one_as(
 
 
 def _whole(row: Row, answer: TestResponse) -> TestResponse:
+    if answer.status_code == 200:  # a new stream belongs in test_streams.py
+        assert (answer.mimetype == "text/event-stream") == row.is_stream, row.path
     if not row.is_stream:
         answer.get_data()
     answer.close()
