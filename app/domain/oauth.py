@@ -7,7 +7,8 @@ Decisions, each once:
   endpoint the human chooses. Scheme and host may be spelled in capitals, the path may not.
 - **Scope** names are the verbs, and `operator`. Names we do not know are ignored, as RFC 6749 3.3
   allows (clients add `offline_access` and `openid` unasked); when only such names are left it is
-  `invalid_scope`. What was not asked for is not offered; what was asked for is not yet granted.
+  `invalid_scope`. What was not asked for is not offered, but for the two verbs that change
+  limits, which every consent screen lists (REQ-10); what was asked for is not yet granted.
 - **PKCE** is required, S256 only.
 
 Source: identity.md, "OAuth server"; RFC 6749, 7636, 8707, 9207.
@@ -198,9 +199,12 @@ def parse_scope(text: str | None, kind: Kind) -> tuple[str, ...] | None:
 
 
 def offered(verbs: Iterable[str], asked: Sequence[str] | None) -> tuple[str, ...]:
-    """The verbs of an endpoint's scope a consent screen lists: all, or those that were asked."""
+    """The verbs of an endpoint's scope a consent screen lists: all, or those that were asked and
+    those that change limits, which it must always show (REQ-10).
+    """
     held = set(verbs)
-    return tuple(v for v in GRANTABLE if v in held and (asked is None or v in asked))
+    wanted = held if asked is None else {*asked, *ADMISSION}
+    return tuple(verb for verb in GRANTABLE if verb in held and verb in wanted)
 
 
 def ticked(verbs: Sequence[str]) -> tuple[str, ...]:

@@ -29,19 +29,16 @@ class ConsentForm(VerbsForm):
 
     def put(self, asked: Asked, *, names_one: bool) -> None:
         """Fill in what there is to choose: the endpoints, none of them chosen beforehand (no field
-        when the app's request names one), and the verbs that one of them could give. Of those that
-        change limits all that the app asked for are shown, also where no endpoint has them: a
-        person must read what they would mean.
+        when the app's request names one), and the verbs that one of them could give. Those that
+        change limits are always shown, also where no endpoint has them and no app asked: a person
+        must read what they would mean (REQ-10).
         """
         self.kind.data = asked.kind
         given = {verb for each in asked.endpoints for verb in each.verbs}
         for family in self.families():
             family.choices = [choice for choice in family.choices if choice.value in given]
-        wanted = asked.verbs or ADMISSION
-        self.limits.choices = [each for each in self.limits.choices if each.value in wanted]
-        warns = bool(self.limits.choices)
         self.endpoint.choices = [
-            SelectChoice(value=str(each.id), label=_label(each, warns=warns))
+            SelectChoice(value=str(each.id), label=_label(each))
             for each in asked.endpoints
             if not names_one
         ]
@@ -96,12 +93,12 @@ def _refuse_beyond(offer: EndpointChoice, verbs: Collection[str]) -> None:
         )
 
 
-def _label(offer: EndpointChoice, *, warns: bool) -> str:
-    label = f"{isolate(offer.slug)} (agent {isolate(offer.agent_name)})"
-    if not warns:
-        return label
+def _label(offer: EndpointChoice) -> str:
     has_limits = not set(ADMISSION).isdisjoint(offer.verbs)
-    return f"{label}, vended {'with' if has_limits else 'without'} verbs that change limits"
+    return (
+        f"{isolate(offer.slug)} (agent {isolate(offer.agent_name)}), vended"
+        f" {'with' if has_limits else 'without'} verbs that change limits"
+    )
 
 
 def _values(family: SelectMultipleField) -> list[str]:

@@ -116,6 +116,7 @@ def test_scopes_come_once_in_the_order_of_the_registry_and_unknown_ones_are_igno
 def test_a_screen_lists_what_was_asked_within_the_endpoints_scope() -> None:
     assert oauth.offered(("claim", "heartbeat"), None) == ("claim", "heartbeat")
     assert oauth.offered(("claim", "heartbeat"), ("heartbeat", "fail")) == ("heartbeat",)
+    assert set(oauth.offered(GRANTABLE, ("claim",))) == {"claim", *ADMISSION}
 
 
 def test_the_admission_verbs_are_listed_and_never_ticked() -> None:

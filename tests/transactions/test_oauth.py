@@ -140,7 +140,7 @@ def test_with_a_scope_what_was_asked_is_listed_and_the_admission_verbs_still_not
     asked = shown(oauth.begin(db, ada, app_of_ada.request(AGENT, scope=scope)))
 
     assert asked.verbs == ("claim", "create_notify_hook", "set_admission_policy")
-    assert asked.endpoints[0].verbs == ("claim", "set_admission_policy")
+    assert asked.endpoints[0].verbs == ("claim", *ADMISSION)
     assert asked.endpoints[0].ticked == ("claim",)
 
 
@@ -192,7 +192,7 @@ def test_an_owner_opts_an_agent_in_by_ticking(
     (None, ("create_notify_hook",)),
     (None, ("claim", "operator")),
     ("claim", ("claim", "complete")),
-    ("claim", ("claim", "set_admission_policy")),
+    ("claim", ("complete", "set_admission_policy")),
 ])
 def test_what_was_not_listed_cannot_be_ticked(
     db: Database, make: Make, app_of_ada: App, ada: Human, lane: Endpoint,

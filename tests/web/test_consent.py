@@ -168,14 +168,18 @@ def test_the_page_lets_its_form_end_at_the_origin_of_the_app_and_nowhere_else(
     assert f"; {form_action};" in shown.headers["Content-Security-Policy"]
 
 
-def test_what_the_app_did_not_ask_for_is_not_offered(browser: Browse, make: Make) -> None:
+@pytest.mark.req("REQ-10", "By default an agent cannot raise its own ceiling")
+def test_of_what_the_app_did_not_ask_for_only_the_limits_are_listed_and_unticked(
+    browser: Browse, make: Make
+) -> None:
     human = make.human()
     make.endpoint(human, verbs=GRANTABLE)
 
     shown = browser(human).get(app_called(make).asks(scope="claim_next complete"))
 
-    assert boxes(shown) == {"claim_next", "complete"}
-    assert LIMITS_LEGEND not in said(shown)
+    assert boxes(shown) == {"claim_next", "complete", *ADMISSION}
+    assert ticked(shown) == {"claim_next", "complete"}
+    assert LIMITS_LEGEND in said(shown)
 
 
 @pytest.mark.req("REQ-10", "By default an agent cannot raise its own ceiling")
