@@ -26,6 +26,13 @@ bp = Blueprint("agent", __name__, url_prefix="/agent/v1")
 bp.before_request(identify_endpoint)
 
 
+@bp.route("", methods=METHODS, provide_automatic_options=False)
+@bp.route("/", methods=METHODS, provide_automatic_options=False)
+def show_nothing() -> ResponseReturnValue:
+    """No verb; but whoever asks without a credential learns where to get one (RFC 9728)."""
+    abort(404)
+
+
 @bp.route("/verbs", methods=METHODS, provide_automatic_options=False)
 def list_verbs() -> ResponseReturnValue:
     """The verbs the caller's grant opens, with their JSON Schemas; nothing else is named."""

@@ -47,7 +47,8 @@ def budget() -> None:
 def show_budget(host: Host, endpoint: str | None, name: str | None) -> None:
     """List policies, those of ENDPOINT, or one QUEUE with its windows and changes.
 
-    ENDPOINT is a slug or id, or team:SLUG for a team's queue.
+    ENDPOINT is a slug or id, or team:SLUG for a team's queue. A member of a team who is no admin
+    sees how its queues stand on the board.
     """
     server = operator(host)
     if endpoint is not None and name is not None:

@@ -28,7 +28,7 @@ def overview(body: Body) -> list[str]:
     """One line for every policy of GET /admission."""
     return table(
         HEADS, [_row(one) for one in listed(body, "policies")],
-        hint="No policies; `switchboard queue budget set` makes one.",
+        hint="No policies that you may change; `switchboard queue budget set` makes one.",
     )  # fmt: skip
 
 

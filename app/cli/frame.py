@@ -144,7 +144,7 @@ def accepted(answer: Answer) -> Answer:
     if answer.status == 401:
         sentence = f"{sentence} The server no longer knows this token; log in again."
     if sentence == "Not found.":
-        sentence = "Not found: nothing of yours is called that."
+        sentence = "Not found: nothing that you may manage is called that."
     code = answer.body.get("code")
     raise Failure(sentence, body=answer.text, code=code if isinstance(code, str) else None)
 

@@ -134,7 +134,7 @@ def list_groups(host: Host, slug: str) -> None:
               help="As what its people are in the team.")
 @pass_host
 def add_group(host: Host, slug: str, name: str, role: str) -> None:
-    """Let the people of GROUP be in a team from their next sign-in on.
+    """Let the people of GROUP be in a team: at once whose last sign-in carried it.
 
     It must be a group that your own last sign-in carried.
     """

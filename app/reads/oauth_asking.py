@@ -27,7 +27,8 @@ class Client:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndpointChoice:
-    """An endpoint the human may hand out: the verbs to list, and those that stand ticked.
+    """An endpoint the human may hand out: the verbs to list, and those that stand ticked. `team` is
+    the slug of the team that owns it, None when the human does.
 
     `ticked` never holds one of the two admission verbs, whatever was asked for.
     """
@@ -35,6 +36,7 @@ class EndpointChoice:
     id: UUID
     slug: str
     agent_name: str
+    team: str | None
     verbs: tuple[str, ...]
     ticked: tuple[str, ...]
 
@@ -44,6 +46,7 @@ class _Endpoint:
     id: UUID
     slug: str
     agent_name: str
+    team: str | None
     scope_verbs: list[str]
 
 
@@ -86,6 +89,7 @@ def _choice(row: _Endpoint, asked: tuple[str, ...] | None) -> EndpointChoice:
         id=row.id,
         slug=row.slug,
         agent_name=row.agent_name,
+        team=row.team,
         verbs=verbs,
         ticked=oauth.ticked(verbs),
     )

@@ -51,7 +51,9 @@ class MemberRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InviteRow:
-    """An invite as admins see it; `email` is a label, the link was the proof."""
+    """An invite as admins see it; `email` is a label, the link was the proof. `is_backed`: whoever
+    made it may still give the role, without which nobody is let in by it.
+    """
 
     id: UUID
     email: str
@@ -60,6 +62,7 @@ class InviteRow:
     expires_at: datetime
     accepted_at: datetime | None
     revoked_at: datetime | None
+    is_backed: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

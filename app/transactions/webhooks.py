@@ -163,7 +163,9 @@ def _create(
         raise Forbidden("The endpoint may not create webhooks for this queue.")
     used = value(conn, SQL["read_count"], {"endpoint_id": endpoint_id})
     if not isinstance(used, int) or used >= ceiling.webhook_max:
-        raise CeilingExceeded(f"The endpoint has its {ceiling.webhook_max} webhook(s) already.")
+        raise CeilingExceeded(
+            "The endpoint has as many webhooks as it may. Delete one before you make another."
+        )
     new = NewWebhook(
         endpoint_id=endpoint_id,
         source=source,

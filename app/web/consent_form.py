@@ -95,8 +95,9 @@ def _refuse_beyond(offer: EndpointChoice, verbs: Collection[str]) -> None:
 
 def _label(offer: EndpointChoice) -> str:
     has_limits = not set(ADMISSION).isdisjoint(offer.verbs)
+    owner = "" if offer.team is None else f" of team {offer.team}"
     return (
-        f"{isolate(offer.slug)} (agent {isolate(offer.agent_name)}), vended"
+        f"{isolate(offer.slug)}{owner} (agent {isolate(offer.agent_name)}), vended"
         f" {'with' if has_limits else 'without'} verbs that change limits"
     )
 

@@ -11,7 +11,8 @@ from app.transactions.oauth import Asked
 
 _AS_PERSON = (
     "It could do everything you can do here: read and work your todos, vend and revoke endpoints,"
-    " and set budgets. That lasts until you disconnect it in Settings, Connected apps."
+    " set budgets, and run your teams with your role in each. That lasts until you disconnect it in"
+    " Settings, Connected apps."
 )
 _AS_ENDPOINT = (
     "It could do what you tick below, on the queues of one endpoint. That lasts until you"

@@ -142,7 +142,8 @@ def _delete_page(team: TeamRow, form: Form, status: int = 200) -> Response:
         heading=f"Delete {name}",
         sentences=[
             "A team can be deleted when it has no active endpoint and no todo that is pending,"
-            " claimed or parked. Revoke its endpoints and finish or discard its todos first.",
+            " claimed or waiting for a retry. Revoke its endpoints and finish or discard its todos"
+            " first.",
             f"{name} goes with its queues, their budgets and the todos that have ended in them,"
             " its invites and its group links. Nobody is a member of it any longer.",
             f"Its slug {team.slug} is kept from reuse for 30 days.",

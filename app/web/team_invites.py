@@ -116,20 +116,23 @@ def _lines(team: TeamRow) -> list[InviteLine]:
 
 
 def _is_open(row: InviteRow, now: datetime) -> bool:
-    return row.accepted_at is None and row.revoked_at is None and row.expires_at > now
+    is_unused = row.accepted_at is None and row.revoked_at is None
+    return is_unused and row.is_backed and row.expires_at > now
 
 
 def _ended_words(row: InviteRow) -> str:
     if row.accepted_at is not None:
         return "accepted"
-    return "revoked" if row.revoked_at is not None else "expired"
+    if row.revoked_at is not None:
+        return "revoked"
+    return "expired" if row.is_backed else "void, its maker may no longer give that role"
 
 
 def _ended(row: InviteRow) -> str:
     """The sentence of an invite that has ended; empty for an open one."""
     if _is_open(row, instants.now(database())):
         return ""
-    return f"The invite for {isolate(row.email)} is {_ended_words(row)} already."
+    return f"The invite for {isolate(row.email)} has ended: {_ended_words(row)}."
 
 
 def _row(slug: str, invite_id: str) -> InviteRow:

@@ -78,8 +78,8 @@ def _delete_page(
         form,
         heading=f"Delete queue {queue}",
         sentences=[
-            "A queue can be deleted when no todo in it is pending, claimed or parked. Finish or"
-            " discard them first.",
+            "A queue can be deleted when no todo in it is pending, claimed or waiting for a"
+            " retry. Finish or discard them first.",
             "It goes with its budget, the history of that budget, and the todos that have ended"
             " in it. Endpoints that drain it no longer do.",
             "Nothing of it can be brought back.",

@@ -8,7 +8,7 @@ select client_id, client_name, redirect_uris
 
 -- name: read_choices
 -- Active endpoints the human may configure; of a slug that is foreign, unknown or ended, no row.
-select e.id, e.slug, a.name as agent_name, e.scope_verbs
+select e.id, e.slug, a.name as agent_name, t.slug as team, e.scope_verbs
   from human_endpoints h
   join endpoints e on e.id = h.endpoint_id
   join agents a on a.id = e.agent_id

@@ -67,13 +67,15 @@ def test_worker_text_is_called_untrusted_in_the_schemas(agent: Agent) -> None:
     None, "", "Bearer", "Bearer ", "Bearer sbk_unknown", "Basic c2JrXw==", "Bearer sbk_\xff",
     "bearer  x y",
 ])
-@pytest.mark.parametrize("path", ["whoami", "claim_next", "verbs", "no_such_verb", "a/b"])
+@pytest.mark.parametrize("path", [
+    "/whoami", "/claim_next", "/verbs", "/no_such_verb", "/a/b", "/", "",
+])
 def test_without_a_live_credential_every_path_answers_one_401(
     app: Flask, make: Make, path: str, header: str | None
 ) -> None:
     headers = {} if header is None else {"Authorization": header}
 
-    response = app.test_client().post(f"/agent/v1/{path}", json={}, headers=headers)
+    response = app.test_client().post(f"/agent/v1{path}", json={}, headers=headers)
 
     assert answer(response).refusal == (401, "unauthenticated", None)
     assert response.headers["WWW-Authenticate"] == (

@@ -30,6 +30,8 @@ ROWS: tuple[Row, ...] = (
     _open("POST", "/oauth/register", "201", _APP),
     _open("POST", "/oauth/token", "400 invalid_request", {}),
     _open("POST", "/oauth/revoke", "400 invalid_request", {}),
+    *(row(method, f"/agent/v1{end}", {} if method != "GET" else None, everyone=DOOR, agent=HIDDEN)
+      for end in ("", "/") for method in _METHODS),
     # No human's token opens an agent's door; `test_verbs.py` walks what an agent may do in it.
     *(row(method, f"/agent/v1/{verb}", {} if method != "GET" else None, everyone=DOOR,
           agent="200" if (method, verb) in (("GET", "verbs"), ("GET", "whoami"),

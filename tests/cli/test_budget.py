@@ -249,7 +249,7 @@ def test_show_of_no_policies_is_a_hint(cli: Cli, fake: FakeServer) -> None:
     ran = cli(*SHOW)
 
     assert (ran.code, ran.out) == (
-        0, "No policies; `switchboard queue budget set` makes one.\n")
+        0, "No policies that you may change; `switchboard queue budget set` makes one.\n")
 
 
 @pytest.mark.rule("R55: who changed it, when and why")

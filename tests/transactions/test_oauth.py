@@ -231,7 +231,7 @@ def test_the_statement_that_inserts_a_code_asks_again_who_may_consent(
 ) -> None:
     foreign = make.endpoint()
     listed = oauth.oauth_asking.EndpointChoice(
-        id=foreign.id, slug=foreign.slug, agent_name="x", verbs=("claim",), ticked=())
+        id=foreign.id, slug=foreign.slug, agent_name="x", team=None, verbs=("claim",), ticked=())
     monkeypatch.setattr(oauth.oauth_asking, "choices", lambda *_: (listed,))
 
     with pytest.raises(InvalidArgument) as refused:

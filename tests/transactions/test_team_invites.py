@@ -66,7 +66,7 @@ def test_an_invite_is_kept_as_a_hash_and_listed_without_its_link(
         made.token.encode()).hexdigest()
     assert lists.list_invites(db, ada, "blue") == [lists.InviteRow(
         id=made.id, email="bob@example.org", role="admin", created_at=at,
-        expires_at=made.expires_at, accepted_at=None, revoked_at=None)]
+        expires_at=made.expires_at, accepted_at=None, revoked_at=None, is_backed=True)]
     seen = team_invites.look(db, made.token)
     assert seen == team_invites.InviteSeen(display_name="blue", role="admin")
     assert team_invites.look(db, made.token + "x") is None

@@ -165,7 +165,7 @@ def test_an_invite_is_revoked_after_it_was_asked_once(
     assert revoke not in links(page)
     late = seat.get(revoke)
     assert late.status_code == 303
-    assert "is revoked already" in said(seat.get("/teams/blue/invites").text)
+    assert "has ended: revoked" in said(seat.get("/teams/blue/invites").text)
 
 
 def test_an_accepted_invite_cannot_be_revoked_and_says_what_to_do(
@@ -211,3 +211,20 @@ def test_who_is_in_as_many_teams_as_allowed_reads_so_and_the_link_still_works(
     assert "as many teams as" in refused.text
     assert "Accept and be a member of blue" in refused.text
     assert seat.post(path).status_code == 303
+
+
+@pytest.mark.rule("operator-api.md: Teams")
+def test_an_invite_whose_maker_may_no_longer_give_the_role_is_listed_as_void(
+    browser: Browse, make: Make, blue: Team
+) -> None:
+    ana = member(make, blue, "Ana", "owner")
+    seat = browser(ana)
+    as_owner, as_member = invited(seat, "owner"), invited(seat)
+    make.run("update team_members set role = 'admin' where human_id = %s", ana.id)
+
+    listed = seat.get("/teams/blue/invites").text
+    answers = [browser(make.human()).get(path).status_code for path in (as_owner, as_member)]
+
+    assert listed.count(">void, its maker may no longer give that role<") == 1
+    assert listed.count(">open<") == 1
+    assert answers == [404, 200]
