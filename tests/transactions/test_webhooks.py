@@ -248,6 +248,37 @@ def test_a_team_targets_name_follows_the_teams_slug(db: Database, make: Make) ->
     assert [row.target_queue for row in listed] == ["team:platform/inbox"]
 
 
+@pytest.mark.rule("identity.md: Teams, effective reach per call")
+def test_rotating_names_a_target_as_the_lists_do_also_to_who_has_left_the_team(
+    db: Database, make: Make
+) -> None:
+    team, ana, boss = make.team("night"), make.human(), make.human()
+    make.member(team, ana)
+    make.member(team, boss, "owner")
+    triage = make.team_queue(team, "triage")
+    own = make.endpoint(ana, verbs=("list_webhooks", "rotate_webhook"))
+    shared = make.endpoint(boss, team, verbs=("list_webhooks", "rotate_webhook"))
+    ids = {each.id: str(make.webhook(each, team_queue=triage).id) for each in (own, shared)}
+
+    def names() -> list[str]:
+        said = [
+            (webhooks.rotate_as(db, human, ids[lane.id]).target_queue,
+             webhooks.rotate(db, lane, ids[lane.id]).target_queue,
+             lists.list_for_human(db, human)[0].target_queue,
+             lists.list_for_endpoint(db, lane).webhooks[0].target_queue)
+            for human, lane in ((ana, own), (boss, shared))
+        ]  # fmt: skip
+        assert [len(set(each)) for each in said] == [1, 1], said
+        return [each[0] for each in said]
+
+    make.run("update teams set slug = 'dusk' where id = %s", team.id)
+    inside = names()
+    make.remove_member(team, ana)
+
+    assert inside == ["team:dusk/triage"] * 2
+    assert names() == ["team:night/triage", "team:dusk/triage"]
+
+
 # --- routes --------------------------------------------------------------------------------------
 
 
