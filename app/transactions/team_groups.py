@@ -30,9 +30,11 @@ _LINKS_LOCK = 0x67726F7570
 def add(db: Database, human: Human, ref: str, group: str, role: str) -> GroupLinkRow:
     """Let the holders of a group be member or admin of the team.
 
-    Everybody whose last sign-in carried the group is in at once, in the same transaction. Raises
-    NotFound, RoleRequired, GroupNotHeld unless the human's own last sign-in carried it, Conflict on
-    `group` for one that is linked already, InvalidArgument naming the field.
+    Everybody whose last sign-in carried the group is in at once, in the same transaction, and
+    nobody else: who was removed from the team and holds another linked group stays out until they
+    sign in again. Raises NotFound, RoleRequired, GroupNotHeld unless the human's own last sign-in
+    carried it, Conflict on `group` for one that is linked already, InvalidArgument naming the
+    field.
     """
     name, wanted = check_group(group), check_role(role, roles=LINK_ROLES)
     with db.transaction() as conn:
@@ -47,7 +49,7 @@ def add(db: Database, human: Human, ref: str, group: str, role: str) -> GroupLin
         team_changes.audit(
             conn, team.id, human.id, "group_linked", id=str(link.id), group=name, role=wanted
         )  # fmt: skip
-        given = _settle(conn, _due_in(conn, team.id), human.id)
+        given = _settle(conn, many(conn, SQL["read_let_in"], params, Given), human.id)
     for each in given:
         membership.announce(db, each)
     team_changes.note("group_linked", team.id, human.id, link=link.id, role=wanted)
@@ -57,7 +59,8 @@ def add(db: Database, human: Human, ref: str, group: str, role: str) -> GroupLin
 def remove(db: Database, human: Human, ref: str, link_id: str) -> UUID:
     """Delete a link; whom no other link keeps is out at once, and what they held is released.
 
-    All in one transaction; one bell after it. Raises NotFound, RoleRequired.
+    Who holds another linked group keeps the strongest role of those, but never a stronger one than
+    they had. All in one transaction; one bell after it. Raises NotFound, RoleRequired.
     """
     with db.transaction() as conn:
         value(conn, SQL["lock_links"], {"key": _LINKS_LOCK})
@@ -69,7 +72,8 @@ def remove(db: Database, human: Human, ref: str, link_id: str) -> UUID:
         team_changes.audit(
             conn, team.id, human.id, "group_unlinked", id=str(link.id), group=link.group
         )  # fmt: skip
-        lost = _settle(conn, _due_in(conn, team.id), human.id)
+        unlinked = {"team_id": team.id, "group": link.group}
+        lost = _settle(conn, many(conn, SQL["read_let_down"], unlinked, Given), human.id)
     for each in lost:
         membership.announce(db, each)
     team_changes.note("group_unlinked", team.id, human.id, link=link.id)
@@ -91,10 +95,6 @@ def sync(conn: Connection, human_id: UUID, groups: Sequence[str]) -> list[Lost]:
     conn.execute(SQL["lock_teams"], {"team_ids": [each.team_id for each in due]})
     # In its own statement after the locks: what was waited for may have changed it.
     return _settle(conn, many(conn, SQL["read_due_of_human"], params, Given), human_id)
-
-
-def _due_in(conn: Connection, team_id: UUID) -> list[Given]:
-    return many(conn, SQL["read_due_in_team"], {"team_id": team_id}, Given)
 
 
 def _settle(conn: Connection, due: Sequence[Given], actor_id: UUID) -> list[Lost]:

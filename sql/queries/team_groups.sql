@@ -42,20 +42,31 @@ select coalesce(w.team_id, m.team_id) as team_id, %(human_id)s::uuid as human_id
  where w.role is distinct from m.role
  order by 1;
 
--- name: read_due_in_team
--- The same for everybody in one team, by the groups of their last sign-in.
-select coalesce(w.human_id, m.human_id) as human_id, %(team_id)s::uuid as team_id, w.role
-  from (select h.id as human_id,
-               case when bool_or(l.role = 'admin') then 'admin' else 'member' end as role
-          from team_group_links l
-          join humans h on l.group_name = any (h.oidc_groups)
-         where l.team_id = %(team_id)s
-         group by h.id) w
-  full join (select t.human_id, t.role
-               from team_members t
-              where t.team_id = %(team_id)s and t.source = 'oidc_group') m
-    on m.human_id = w.human_id
- where w.role is distinct from m.role
+-- name: read_let_in
+-- Whom the new link of a group gives more than they have by group. Nobody else is looked at: who was
+-- removed stays out until their own next sign-in, whatever else is linked.
+select h.id as human_id, %(team_id)s::uuid as team_id, %(role)s::text as role
+  from humans h
+  left join team_members m
+    on m.team_id = %(team_id)s and m.human_id = h.id and m.source = 'oidc_group'
+ where %(group)s = any (h.oidc_groups)
+   and (m.human_id is null or (m.role = 'member' and %(role)s = 'admin'))
+ order by 1;
+
+-- name: read_let_down
+-- Who is in by group and held the one that is linked no longer: the strongest role that the other
+-- links give them, null for none. Nobody comes in by this, and nobody rises.
+select m.human_id, m.team_id, w.role
+  from team_members m
+  join humans h on h.id = m.human_id
+  cross join lateral (
+       select case bool_or(l.role = 'admin') when true then 'admin' when false then 'member' end
+                as role
+         from team_group_links l
+        where l.team_id = m.team_id and l.group_name = any (h.oidc_groups)) w
+ where m.team_id = %(team_id)s and m.source = 'oidc_group'
+   and %(group)s = any (h.oidc_groups)
+   and (w.role is null or (m.role = 'admin' and w.role = 'member'))
  order by 1;
 
 -- name: lock_teams

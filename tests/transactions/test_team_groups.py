@@ -9,7 +9,7 @@ from app.db.database import Database
 from app.domain.callers import Human
 from app.domain.errors import Conflict, GroupNotHeld, InvalidArgument, NotFound, RoleRequired
 from app.reads import teams as lists
-from app.transactions import membership, team_groups
+from app.transactions import membership, team_groups, team_members
 from tests.support.make import Make, Team
 from tests.support.race import all_returned, together
 from tests.support.rounds import rounds
@@ -148,6 +148,39 @@ def test_a_sign_in_brings_and_takes_what_its_groups_are_linked_to(
     sign_in(db, bob, "staff")
     sign_in(db, bob)
     assert lists.get_team(db, bob, "blue").team.role == "owner"
+
+
+@pytest.mark.rule("identity.md, Teams: only a sign-in brings back who was removed")
+def test_changes_of_other_links_never_bring_back_who_was_removed(
+    db: Database, make: Make, blue: Team
+) -> None:
+    owner = holding(make, "devs", "solo", "leads")
+    make.member(blue, owner, "owner")
+    dev, both, late = (holding(make, "devs"), holding(make, "devs", "solo"), holding(make, "solo"))
+    devs = team_groups.add(db, owner, "blue", "devs", "admin")
+    for gone in (dev, both):
+        team_members.remove(db, owner, "blue", str(gone.id))
+
+    solo = team_groups.add(db, owner, "blue", "solo", "member")
+    leads = team_groups.add(db, owner, "blue", "leads", "member")
+    # Who holds the new group is in by it, and only as what it gives.
+    assert [by_group(make, each) for each in (dev, both, late, owner)] == [
+        {}, {"blue": "member"}, {"blue": "member"}, {"blue": "admin"}]
+
+    team_groups.remove(db, owner, "blue", str(leads.id))
+    assert [by_group(make, each) for each in (dev, both, late, owner)] == [
+        {}, {"blue": "member"}, {"blue": "member"}, {"blue": "admin"}]
+    team_groups.remove(db, owner, "blue", str(solo.id))
+    assert [by_group(make, each) for each in (dev, both, late, owner)] == [
+        {}, {"blue": "member"}, {}, {"blue": "admin"}]
+
+    sign_in(db, dev, "devs")
+    assert by_group(make, dev) == {"blue": "admin"}
+    said = make.rows("select action from operator_audit where detail->>'human_id' = %s order by id",
+                     str(dev.id))
+    assert said == [("group_member_set",), ("member_removed",), ("group_member_set",)]
+    team_groups.remove(db, owner, "blue", str(devs.id))
+    assert [by_group(make, each) for each in (dev, both, late, owner)] == [{}] * 4
 
 
 @pytest.mark.race
