@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from app.db.database import Connection, Database, many, one
+from app.db.database import Connection, Database, many, one, value
 from app.db.statements import load
 from app.domain.callers import Human
 from app.domain.errors import NotFound, RoleRequired
@@ -41,12 +41,16 @@ class TeamDetail:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemberRow:
-    """One human of a team with the strongest role held there, and the source it comes from."""
+    """One human of a team with the strongest role held there, and the source it comes from.
+
+    `by_group`: a group of the sign-in provider puts them in the team, whatever else does.
+    """
 
     human_id: UUID
     display_name: str
     role: str
     source: str
+    by_group: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,6 +135,13 @@ def list_members(db: Database, human: Human, ref: str) -> list[MemberRow]:
     """Everybody in the team, the strongest first, then by name. Raises NotFound."""
     with db.reading() as conn:
         return many(conn, SQL["list_members"], _ids(human, find(conn, human, ref)), MemberRow)
+
+
+def is_only_owner(db: Database, human: Human, ref: str, member_id: UUID) -> bool:
+    """Whether the member is the one owner who could run the team. Raises NotFound outside of it."""
+    with db.reading() as conn:
+        params = {**_ids(human, find(conn, human, ref)), "member_id": member_id}
+        return bool(value(conn, SQL["read_is_only_owner"], params))
 
 
 def list_invites(db: Database, human: Human, ref: str) -> list[InviteRow]:

@@ -28,8 +28,7 @@ _NOBODY = "Choose one of the team's members."
 def show_leave(slug: str) -> ResponseReturnValue:
     """Say what leaving will do; the only owner is told why not."""
     team = team_door.of(slug)
-    members = team_list.list_members(database(), human(), slug)
-    is_last = team.role == "owner" and team_words.owners(members) == 1
+    is_last = team_list.is_only_owner(database(), human(), slug, human().id)
     return _leave_page(team, Form(formdata=None), is_last=is_last)
 
 
@@ -92,7 +91,8 @@ def _leave_page(team: TeamRow, form: Form, *, is_last: bool, status: int = 200) 
         f"You lose the queues, todos and endpoints of {name} at once.",
         "What you hold of the team's todos is released and waits for the next claim, and so is"
         " what your own endpoints hold of them; the attempts so far still count.",
-        "To come back you need a new invite.",
+        f"Apps that you let work as endpoints of {name} stop.",
+        _way_back(team),
     ]
     if is_last:
         sentences = [
@@ -110,6 +110,16 @@ def _leave_page(team: TeamRow, form: Form, *, is_last: bool, status: int = 200) 
         back="#leave-team",
         status=status,
         may_go_on=not is_last,
+    )
+
+
+def _way_back(team: TeamRow) -> str:
+    rows = team_list.list_members(database(), human(), team.slug)
+    if not any(row.by_group for row in rows if row.human_id == human().id):
+        return "To come back you need a new invite."
+    return (
+        "A group of the sign-in provider puts you in it: at your next sign-in you are back, as long"
+        " as the group is linked and the provider names you in it."
     )
 
 

@@ -125,12 +125,19 @@ def _remove_page(
         f"{name} loses the queues, todos and endpoints of {of_team} at once.",
         f"What {name} holds of the team's todos is released and waits for the next claim, and so"
         f" is what endpoints of {name} hold of them; the attempts so far still count.",
+        f"Apps that {name} let work as endpoints of {of_team} stop.",
     ]
-    if row.source != "manual":
+    if row.by_group:
         sentences.append(
             f"{name} is in {of_team} by a group, and comes back at the next sign-in as long as"
             " the group is linked and the provider names it."
         )
+    is_last = team_list.is_only_owner(database(), human(), team.slug, row.human_id)
+    if is_last:
+        sentences = [
+            f"{name} is the only owner of {of_team}, and a team is never without one.",
+            f"Make somebody else owner first, then remove {name}.",
+        ]
     return team_door.confirm_page(
         team,
         form,
@@ -141,4 +148,5 @@ def _remove_page(
         keep=f"Keep {name} in {of_team}",
         back=f"#member-{row.human_id}",
         status=200 if refused is None else team_door.blame(form, refused),
+        may_go_on=not is_last,
     )

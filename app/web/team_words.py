@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -167,7 +167,9 @@ def member_line(team: TeamRow, row: MemberRow, viewer: UUID) -> MemberLine:
 
 def source_words(row: MemberRow) -> str:
     """What the membership comes from."""
-    return "added by hand" if row.source == "manual" else "by a group at sign-in"
+    if row.source != "manual":
+        return "by a group at sign-in"
+    return "added by hand, and by a group at sign-in" if row.by_group else "added by hand"
 
 
 def queue_line(team: TeamRow, row: TeamQueueRow, seen: Collection[UUID]) -> QueueLine:
@@ -217,11 +219,6 @@ def group_line(team: TeamRow, row: GroupLinkRow) -> GroupLine:
 def counted(number: int, one: str, more: str) -> str:
     """A number with its word."""
     return f"1 {one}" if number == 1 else f"{number} {more}"
-
-
-def owners(rows: Iterable[MemberRow]) -> int:
-    """How many owners there are."""
-    return sum(row.role == "owner" for row in rows)
 
 
 def name_of_member(row: MemberRow) -> str:

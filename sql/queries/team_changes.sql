@@ -18,7 +18,10 @@ select t.id, t.slug, t.display_name, t.members_create_webhooks, false as is_susp
 
 -- name: read_member
 -- One row however many sources; the caller has shown to be in the team.
-select m.human_id, h.display_name, m.role, m.source
+select m.human_id, h.display_name, m.role, m.source,
+       exists (select 1 from team_members g
+                where g.team_id = m.team_id and g.human_id = m.human_id
+                  and g.source = 'oidc_group') as by_group
   from team_members m
   join humans h on h.id = m.human_id
  where m.team_id = %(team_id)s and m.human_id = %(human_id)s

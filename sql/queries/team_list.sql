@@ -32,7 +32,10 @@ select (select count(distinct m.human_id) from team_members m where m.team_id = 
 
 -- name: list_members
 -- One row a human: of two sources the one with the stronger role, manual when they are equal.
-select s.human_id, h.display_name, s.role, s.source
+select s.human_id, h.display_name, s.role, s.source,
+       exists (select 1 from team_members g
+                where g.team_id = %(team_id)s and g.human_id = s.human_id
+                  and g.source = 'oidc_group') as by_group
   from (select distinct on (m.human_id) m.human_id, m.role, m.source,
                array_position(array['owner', 'admin', 'member'], m.role) as place
           from team_members m
@@ -42,6 +45,19 @@ select s.human_id, h.display_name, s.role, s.source
  where exists (select 1 from team_roles r
                 where r.team_id = %(team_id)s and r.human_id = %(human_id)s)
  order by s.place, h.display_name, s.human_id;
+
+-- name: read_is_only_owner
+-- What ends a membership asks the same under its lock: a suspended owner runs nothing.
+select exists (select 1 from team_members m
+                where m.team_id = %(team_id)s and m.human_id = %(member_id)s and m.role = 'owner')
+   and not exists (select 1
+                     from team_members m
+                     join humans h on h.id = m.human_id and h.suspended_at is null
+                    where m.team_id = %(team_id)s and m.role = 'owner'
+                      and m.human_id <> %(member_id)s)
+       as is_only
+ where exists (select 1 from team_roles r
+                where r.team_id = %(team_id)s and r.human_id = %(human_id)s);
 
 -- name: list_invites
 -- Newest first, the spent ones too; nobody ever sees a token again. Accepting asks the same of the

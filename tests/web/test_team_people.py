@@ -58,9 +58,12 @@ def test_the_last_owner_keeps_the_role_and_reads_why(
     ana = member(make, blue, "Ana", "owner")
     seat, path = browser(ana), f"/teams/blue/members/{ana.id}"
 
+    asked = seat.get(f"{path}/remove").text
     refused = [seat.post(path, {"role": "member"}), seat.post(f"{path}/remove")]
     wrong = seat.post(path, {"role": "king"})
 
+    assert "Ana is the only owner of blue" in asked
+    assert f'action="{path}/remove"' not in asked
     assert [one.status_code for one in refused] == [409, 409]
     assert all("The team would be left without an owner." in one.text for one in refused)
     assert '<option selected value="member">' in refused[0].text
@@ -95,6 +98,8 @@ def test_removing_a_member_says_what_is_released_and_does_it_once(
 
     assert "Remove Ben from blue</h1>" in asked.text
     assert "is released and waits for the next claim" in asked.text
+    assert "Apps that Ben let work as endpoints of blue stop." in asked.text
+    assert "comes back at the next sign-in" not in asked.text
     assert unasked == "claimed"
     assert make.value("select state from todos where id = %s", held) == "pending"
     assert [one.headers["Location"] for one in (first, second)] == ["/teams/blue#members"] * 2
@@ -111,8 +116,11 @@ def test_who_came_by_a_group_is_said_to_come_back(
     make.member(blue, ben, source="oidc_group")
 
     page = seat.get(f"/teams/blue/members/{ben.id}/remove").text
+    make.member(blue, ben)
+    both = seat.get(f"/teams/blue/members/{ben.id}/remove").text
 
     assert "comes back at the next sign-in" in page
+    assert "comes back at the next sign-in" in both
     assert "by a group at sign-in" in seat.get("/teams/blue").text
 
 

@@ -208,9 +208,35 @@ def test_the_only_owner_is_told_why_they_cannot_leave_and_a_second_one_leaves(
     assert (refused.status_code, "without an owner" in refused.text) == (409, True)
     assert "/teams/blue/leave" in links(offered.text)
     assert "is released" in offered.text
+    assert "Apps that you let work as endpoints of blue stop." in offered.text
+    assert "To come back you need a new invite." in offered.text
     assert (left.status_code, left.headers["Location"]) == (303, "/teams")
     assert "You have left blue." in said(seat.get("/teams").text)
     assert make.rows("select human_id from team_members") == [(ben.id,)]
+
+
+def test_who_is_in_by_a_group_reads_on_leaving_that_the_next_sign_in_brings_them_back(
+    browser: Browse, make: Make, blue: Team
+) -> None:
+    ana = member(make, blue, "Ana")
+    make.member(blue, ana, source="oidc_group")
+
+    page = browser(ana).get("/teams/blue/leave").text
+
+    assert "at your next sign-in you are back" in page
+    assert "you need a new invite" not in page
+
+
+def test_the_only_owner_who_could_run_the_team_is_told_so_before_leaving(
+    browser: Browse, make: Make, blue: Team
+) -> None:
+    ana, ben = member(make, blue, "Ana", "owner"), member(make, blue, "Ben", "owner")
+    make.run("update humans set suspended_at = clock() where id = %s", ben.id)
+
+    page = browser(ana).get("/teams/blue/leave").text
+
+    assert "You are the only owner of blue" in page
+    assert "/teams/blue/leave" not in links(page)
 
 
 def test_a_team_is_handed_to_a_member_and_the_owner_stays_as_admin(
