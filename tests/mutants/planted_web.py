@@ -1,4 +1,4 @@
-"""The faults in signing in and in the gates of the pages."""
+"""The faults in signing in, in the gates of the pages, and in what an answer may name."""
 
 from __future__ import annotations
 
@@ -56,4 +56,8 @@ WEB = (
     Mutant("a new page has no row", "app/web/help.py", '@bp.get("/help")\n',
            '@bp.get("/help/new/page")\ndef stray() -> str:\n    """New."""\n    return ""\n\n\n'
            '@bp.get("/help")\n', (STRANGERS, "-k", "has_a_row")),
+    Mutant("a rotation names the team that was left", "sql/queries/webhooks.sql",
+           "\n   and (a.owner_team_id = q.team_id\n        or exists (select 1 from team_roles r\n"
+           "                    where r.team_id = q.team_id and r.human_id = a.owner_human_id))",
+           "", ("tests/audit/test_left_team.py",)),
 )  # fmt: skip
