@@ -27,7 +27,7 @@ from app.web.answers import form_page, see
 from app.web.consent_form import ConsentForm
 from app.web.forms import Form, posts
 
-_DENY = "deny"
+_ALLOW, _DENY = "allow", "deny"
 
 bp = Blueprint("consent", __name__)
 
@@ -78,19 +78,25 @@ def show() -> ResponseReturnValue:
 @posts(
     ConsentForm,
     "oauth/fields.html",
-    button="Allow the app",
-    buttons={"decision=deny": "Deny the app"},
+    button="Look at what the app asks for",
     prepare=_prepare,
 )
 def decide() -> ResponseReturnValue:
-    """Back to the app with a code, or with the word that it was denied."""
+    """Back to the app with a code, or with the word that it was denied.
+
+    Only the consent page itself has the two answers. A refused form that is shown again does not
+    keep which of them was pressed: sent again it leads to that page, its choices kept, so that
+    nobody allows what they have not just read.
+    """
     asked = oauth.begin(database(), human(), _request())
     if isinstance(asked, SentBack):
         return _away(asked.url)
-    if request.form.get("decision") == _DENY:
-        return _away(oauth.deny(database(), human(), _request()))
     form = ConsentForm()
+    if form.decision.data == _DENY:
+        return _away(oauth.deny(database(), human(), _request()))
     form.put(asked, names_one=_names_one())
+    if form.decision.data != _ALLOW:
+        return _page(asked, form)
     try:
         return _away(_allow(asked, form))
     except InvalidArgument as wrong:

@@ -21,8 +21,10 @@ _OPERATOR = "operator"
 class ConsentForm(VerbsForm):
     """What the person decides. `kind` says only how to show the form again; what the app asks for
     is read from its request at every post. `act` names the form, so that it counts once.
+    `decision` is the button that was pressed; no page sends it but by a button.
     """
 
+    decision = HiddenField()
     kind = HiddenField()
     act = HiddenField()
     endpoint = RadioField("Endpoint", choices=[], validate_choice=False)

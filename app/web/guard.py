@@ -20,6 +20,8 @@ _TOO_MANY = (
     "Too many changes came from you at once, so nothing was done. Wait a second, then send this "
     "again."
 )
+# What a browser says of a request that another site, or another host or port of ours, began.
+_FOREIGN = ("cross-site", "same-site")
 _READS = ("GET", "HEAD", "OPTIONS")
 
 
@@ -32,14 +34,16 @@ def limit_sign_in() -> None:
 
 
 def refuse_foreign_form() -> None:
-    """Refuse a sign-in posted from a page of another site. Raises Forbidden (identity.md)."""
-    if not is_same_origin():
+    """Refuse what was posted from a page of another site. Raises Forbidden (identity.md)."""
+    if not is_same_origin() or request.headers.get("Sec-Fetch-Site") in _FOREIGN:
         raise Forbidden("This form was sent from another site, so nothing was done.")
 
 
 def check_form() -> ResponseReturnValue | None:
     """On every state-changing request of a signed-in human: the form token, by field or header.
 
+    A form of another site is refused before anything else, and not shown again: a page of ours
+    that offers to send it once more would be that site's hand on our button. Raises Forbidden.
     Without a live session 401, with a wrong token 403; both pages keep what was typed, and the
     second carries a fresh token. At most 3 posts a second and 30 at once for one human in one
     process; raises RateLimited (identity.md, "Sessions and pages").
@@ -47,6 +51,7 @@ def check_form() -> ResponseReturnValue | None:
     if request.method in _READS:
         return None
     _read_form()
+    refuse_foreign_form()
     live = session()
     if live is None:
         return problems.refused_form(401)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from flask import Blueprint, Response, make_response, render_template, request
 from flask.typing import ResponseReturnValue
+from wtforms import HiddenField
 
 from app.domain.errors import NotFound, TeamCeilingReached
 from app.domain.isolating import isolate
@@ -16,9 +17,17 @@ from app.web.answers import form_page, see
 from app.web.forms import Form, posts
 from app.web.team_door import HELP
 
+_ACCEPT = "accept"
+
 bp = Blueprint("invites", __name__)
 bp.before_request(identify_session)
 bp.before_request(guard.check_form)
+
+
+class InviteForm(Form):
+    """The button that was pressed; no page sends it but by the button itself."""
+
+    decision = HiddenField()
 
 
 @bp.get("/invites/<token>")
@@ -30,15 +39,21 @@ def show_invite(token: str) -> ResponseReturnValue:
     seen = team_invites.look(database(), token)
     if seen is None:
         return _gone()
-    page = _page(seen, Form(formdata=None))
+    page = _page(seen, InviteForm(formdata=None))
     return page if session() is not None else come_back.remember(page)
 
 
 @bp.post("/invites/<token>")
-@posts(Form, button="Accept the invite")
+@posts(InviteForm, "teams/accept_fields.html", button="Look at the invite")
 def accept(token: str) -> ResponseReturnValue:
-    """Use the invite up and be in the team; the second post of one link finds it gone (404)."""
-    form = Form()
+    """Use the invite up and be in the team; the second post of one link finds it gone (404).
+
+    A refused form that is shown again leads to the invite's page first, which names the team.
+    """
+    form = InviteForm()
+    if form.decision.data != _ACCEPT:
+        seen = team_invites.look(database(), token)
+        return _gone() if seen is None else _page(seen, form)
     try:
         joined = team_invites.accept(database(), human(), token)
     except NotFound:

@@ -252,7 +252,7 @@ TABLE: dict[str, Row] = {
     "GET team_queues.show_delete": page("/teams/{team}/queues/{spare}/delete", member=403),
     "POST team_queues.delete": form("/teams/{team}/queues/{spare}/delete", member=403),
     "GET invites.show_invite": page("/invites/{invitation}", stranger=200),
-    "POST invites.accept": form("/invites/{invitation}"),
+    "POST invites.accept": form("/invites/{invitation}", {"decision": "accept"}),
     # --- apps ---
     "GET consent.show": page(_ASKED),
     "POST consent.decide": form(

@@ -14,11 +14,13 @@ from app.domain.callers import Human
 from tests.support.client import Browser
 from tests.support.clock import Clock
 from tests.support.make import Make, Team
+from tests.support.page import parse
 from tests.web import scene
 from tests.web.test_team_people import options
 from tests.web.test_teams import links, member, said
 
 Browse = Callable[[Human], Browser]
+ACCEPT = {"decision": "accept"}
 
 
 @pytest.fixture
@@ -44,7 +46,7 @@ def test_the_link_is_shown_once_to_copy_and_opens_the_team(
 
     path = invited(seat, "admin")
     asked, again = eve.get(path), eve.get(path)
-    joined = eve.post(path)
+    joined = eve.post(path, ACCEPT)
 
     assert path.removeprefix("/invites/") not in seat.get("/teams/blue/invites").text
     assert asked.data == again.data
@@ -123,11 +125,11 @@ def test_used_revoked_expired_and_unknown_links_read_alike(
     make.run("update team_invites set revoked_at = clock() where token_sha256 ="
              " encode(sha256(convert_to(%s, 'UTF8')), 'hex')", taken.removeprefix("/invites/"))
     eve = browser(make.human("Eve"))
-    assert eve.post(used).status_code == 303
+    assert eve.post(used, ACCEPT).status_code == 303
     other = browser(make.human("Mallory"))
 
     looks = [other.get(path) for path in (late, used, taken, "/invites/nothing", "/invites/%00")]
-    posts = [other.post(path) for path in (late, used, taken, "/invites/nothing")]
+    posts = [other.post(path, ACCEPT) for path in (late, used, taken, "/invites/nothing")]
 
     assert {one.status_code for one in [*looks, *posts]} == {404}
     assert len({one.data for one in [*looks, *posts]}) == 1
@@ -139,7 +141,7 @@ def test_one_link_lets_one_person_in(browser: Browse, make: Make, blue: Team) ->
     path = invited(browser(member(make, blue, "Ana", "owner")))
     eve, mallory = browser(make.human("Eve")), browser(make.human("Mallory"))
 
-    answers = [eve.post(path), eve.post(path), mallory.post(path)]
+    answers = [eve.post(path, ACCEPT), eve.post(path, ACCEPT), mallory.post(path, ACCEPT)]
 
     assert [one.status_code for one in answers] == [303, 404, 404]
     assert "/teams" in links(answers[1].text)
@@ -158,7 +160,7 @@ def test_an_invite_is_revoked_after_it_was_asked_once(
 
     assert revoke in offered
     assert "Revoke the invite for eve@example.org</h1>" in asked.text
-    assert (alive, eve.get(path).status_code, eve.post(path).status_code) == (200, 404, 404)
+    assert (alive, eve.get(path).status_code, eve.post(path, ACCEPT).status_code) == (200, 404, 404)
     assert [one.headers["Location"] for one in answers] == ["/teams/blue/invites#invites"] * 2
     page = seat.get("/teams/blue/invites").text
     assert "revoked already" in page
@@ -172,7 +174,7 @@ def test_an_accepted_invite_cannot_be_revoked_and_says_what_to_do(
     browser: Browse, make: Make, blue: Team
 ) -> None:
     seat, eve = browser(member(make, blue, "Ana", "admin")), browser(make.human("Eve"))
-    eve.post(invited(seat))
+    eve.post(invited(seat), ACCEPT)
 
     seat.post(f"/teams/blue/invites/{make.value('select id from team_invites')}/revoke")
 
@@ -188,8 +190,8 @@ def test_the_token_of_an_invite_is_in_no_log(
     with caplog.at_level("DEBUG"):
         path = invited(seat)
         eve.get(path)
-        eve.post(path)
-        eve.post(path)
+        eve.post(path, ACCEPT)
+        eve.post(path, ACCEPT)
 
     assert path.removeprefix("/invites/") not in caplog.text
 
@@ -204,13 +206,13 @@ def test_who_is_in_as_many_teams_as_allowed_reads_so_and_the_link_still_works(
     make.run("insert into team_members (team_id, human_id, role) select id, %s, 'member'"
              " from teams where slug like 'team-%%'", eve.id)  # fmt: skip
 
-    refused = seat.post(path)
+    refused = seat.post(path, ACCEPT)
     make.run("delete from team_members where human_id = %s", eve.id)
 
     assert refused.status_code == 409
     assert "as many teams as" in refused.text
     assert "Accept and be a member of blue" in refused.text
-    assert seat.post(path).status_code == 303
+    assert seat.post(path, ACCEPT).status_code == 303
 
 
 @pytest.mark.rule("operator-api.md: Teams")
@@ -228,3 +230,21 @@ def test_an_invite_whose_maker_may_no_longer_give_the_role_is_listed_as_void(
     assert listed.count(">void, its maker may no longer give that role<") == 1
     assert listed.count(">open<") == 1
     assert answers == [404, 200]
+
+
+@pytest.mark.rule("identity.md: Sessions and pages")
+def test_a_refused_acceptance_leads_to_the_page_that_names_the_team(
+    browser: Browse, make: Make, blue: Team
+) -> None:
+    path = invited(browser(member(make, blue, "Ana", "admin")))
+    eve = browser(make.human("Eve"))
+
+    kept = eve.post(path, {**ACCEPT, "csrf_token": "old"})
+    looked = eve.post(path)
+
+    assert kept.status_code == 403
+    assert "Look at the invite</button>" in kept.text
+    assert "accept" not in [one.get("value") for one in parse(kept.text).all("input")]
+    assert looked.status_code == 200
+    assert "Accept and be a member of blue</button>" in looked.text
+    assert make.value("select count(*) from team_members") == 1
