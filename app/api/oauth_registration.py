@@ -47,8 +47,10 @@ def read(body: dict[str, Json]) -> Metadata:
     try:
         asked = Metadata.model_validate(body)
     except ValidationError as wrong:
-        place = wrong.errors(include_input=False, include_url=False)[0]["loc"]
-        raise refusal(str(place[0]), f"{place[0]}: the value cannot be used.") from None
+        first = wrong.errors(include_input=False, include_url=False)[0]
+        field = str(first["loc"][0])
+        why = "it is required" if first["type"] == "missing" else "the value cannot be used"
+        raise refusal(field, f"{field}: {why}.") from None
     claims = ClientMetadataClaims(
         {"token_endpoint_auth_method": AUTH_METHOD, **asked.model_dump(exclude_none=True)},
         {},

@@ -103,7 +103,10 @@ class _Fresh:
 
 _NO_CLIENT = Fault(error="invalid_client", description="This server does not know the client.")
 _NO_GRANT = Fault(
-    error="invalid_grant", description="It is unknown, used, expired, or meant for another request."
+    error="invalid_grant",
+    description=(
+        "The code or refresh token is unknown, used, expired, or meant for another request."
+    ),
 )
 _NO_TARGET = Fault(
     error="invalid_target", description="The grant is for another resource."

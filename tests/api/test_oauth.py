@@ -18,6 +18,7 @@ from app.domain.errors import OutcomeUnknown, Unavailable
 from app.domain.oauth import SCOPES
 from app.domain.verbs import BASICS, GRANTABLE
 from app.edge import deps
+from app.edge import ringer as ringing
 from tests.support.client import BASE_URL
 from tests.support.clock import Clock
 from tests.support.limits import stop_refill
@@ -201,6 +202,24 @@ def test_an_app_that_cannot_be_written_down_is_told_why(client: FlaskClient, mak
         assert (changed, refused(answer)) == (changed, error)
         assert "X-Evil" not in answer.headers
     assert make.value("select count(*) from oauth_clients") == 0
+
+
+@pytest.mark.usefixtures("roomy")
+def test_a_refusal_names_what_is_missing_and_what_it_is_about(
+    client: FlaskClient, widget: App
+) -> None:
+    def said(answer: TestResponse, error: str) -> object:
+        assert refused(answer) == error
+        return answer.get_json()["error_description"]
+
+    register = "/oauth/register"
+    assert said(client.post(register, json={}), "invalid_redirect_uri") == (
+        "redirect_uris: it is required.")
+    assert said(client.post(register, json={"redirect_uris": 7}), "invalid_redirect_uri") == (
+        "redirect_uris: the value cannot be used.")
+    gone = "The code or refresh token is unknown, used, expired, or meant for another request."
+    for form in (traded(widget, "nothing"), renewed(widget, "nothing")):
+        assert said(client.post("/oauth/token", data=form), "invalid_grant") == gone
 
 
 def test_a_body_that_is_no_registration_is_refused_by_its_status(client: FlaskClient) -> None:
@@ -403,10 +422,16 @@ def test_an_outage_is_told_in_the_standards_words(
     assert refused(asked_while(OutcomeUnknown), 500) == "server_error"
 
 
+@pytest.mark.parametrize("end", ["revoked", "demoted"])
 def test_an_agent_stream_ends_with_the_grant_it_was_opened_with(
-    app: Flask, client: FlaskClient, db: Database, widget: App, ada: Human, lane: Endpoint,
-    make: Make,
+    app: Flask, client: FlaskClient, widget: App, ada: Human, make: Make,
+    monkeypatch: pytest.MonkeyPatch, end: str,
 ) -> None:
+    """Or with the right of who gave it to configure the endpoint, at the next look."""
+    monkeypatch.setattr(ringing, "LOOK", 0.2)
+    team = make.team()
+    make.member(team, ada, "admin")
+    lane = make.endpoint(ada, team)
     issued = widget.tokens(ada, lane)
     with app.app_context():
         ringer = deps.state().ringer
@@ -419,8 +444,11 @@ def test_an_agent_stream_ends_with_the_grant_it_was_opened_with(
         granted, own = ringer._all()
         assert (granted.grant_id is None, own.grant_id) == (False, None)
 
-        answered(client.post("/oauth/revoke", data={
-            "token": issued.refresh_token, "client_id": widget.client_id}))
+        if end == "revoked":
+            answered(client.post("/oauth/revoke", data={
+                "token": issued.refresh_token, "client_id": widget.client_id}))
+        else:
+            make.run("update team_members set role = 'member'")
 
         wait_for(lambda: granted.is_closed)
         assert not own.is_closed
