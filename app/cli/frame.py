@@ -33,7 +33,7 @@ class Leaf(click.Command):
                 raise
             raise click.UsageError(wrong.format_message(), ctx) from wrong
         except DomainError as refusal:
-            raise Failure(refusal.sentence) from refusal
+            raise Failure(refusal.sentence, code=refusal.code) from refusal
 
 
 class Branch(click.Group):
@@ -123,7 +123,7 @@ def operator(host: Host) -> Operator:
     """The server that is logged in to. Raises Failure when nobody is."""
     saved = credentials.load(host)
     if saved is None:
-        raise Failure("Not logged in; use `switchboard login`.")
+        raise Failure("Not logged in; use `switchboard login`.", code="unauthenticated")
     named = host.environment.get("SWITCHBOARD_URL")
     if named and named.rstrip("/") != saved.url:
         # Whoever names a server means it; to act on another one would be worse than to refuse.

@@ -8,7 +8,7 @@ from dataclasses import replace
 from app.cli import credentials
 from app.cli.credentials import Credentials, Grant
 from app.cli.host import Host
-from app.cli.oauth_discovery import posted_form, reason
+from app.cli.oauth_discovery import posted_form, reason, refused
 from app.cli.output import Answer, Failure
 
 EARLY_SECONDS = 60
@@ -50,7 +50,8 @@ def renewed(host: Host, stale: Credentials) -> Credentials:
     with credentials.locked(host):
         saved = credentials.load(host)
         if saved is None or saved.url != stale.url:
-            raise Failure("Another command logged out meanwhile; log in again.")
+            raise Failure("Another command logged out meanwhile; log in again.",
+                          code="unauthenticated")  # fmt: skip
         if saved.token != stale.token or saved.grant is None:
             return saved
         fresh = _refreshed(saved, saved.grant)
@@ -68,7 +69,7 @@ def end(saved: Credentials) -> None:
         "client_id": grant.client_id,
     })  # fmt: skip
     if answer.status not in (200, 401):  # 401: it does not even know us, so the grant is gone
-        raise Failure(f"{saved.url} did not revoke the login: {reason(answer)}", body=answer.text)
+        raise refused(f"{saved.url} did not revoke the login: {reason(answer)}", answer)
 
 
 def _refreshed(saved: Credentials, grant: Grant) -> Credentials:
@@ -78,9 +79,9 @@ def _refreshed(saved: Credentials, grant: Grant) -> Credentials:
     })  # fmt: skip
     if answer.status in _ENDED:
         raise Failure(f"The login to {saved.url} has ended; log in again with `switchboard login`.",
-                      body=answer.text)  # fmt: skip
+                      code="unauthenticated")  # fmt: skip
     if answer.status != 200:
-        raise Failure(f"{saved.url} did not renew the login: {reason(answer)}", body=answer.text)
+        raise refused(f"{saved.url} did not renew the login: {reason(answer)}", answer)
     fresh = granted(
         answer, url=saved.url, client_id=grant.client_id, token_url=grant.token_url,
         revoke_url=grant.revoke_url,

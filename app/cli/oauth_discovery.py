@@ -15,6 +15,9 @@ PROTECTED = "/.well-known/oauth-protected-resource"
 SERVER = "/.well-known/oauth-authorization-server"
 _PORTS = {"http": 80, "https": 443}
 _URL_LIMIT = 2048
+# An OAuth endpoint answers with codes of its own; what we print has the API's.
+_CODES = {400: "invalid_argument", 401: "unauthenticated", 403: "forbidden", 404: "not_found",
+          429: "rate_limited", 503: "unavailable"}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,6 +96,11 @@ def reason(answer: Answer) -> str:
     return f"it answered {answer.status}"
 
 
+def refused(sentence: str, answer: Answer) -> Failure:
+    """The refusal of an OAuth endpoint, in the API's error shape and with its code."""
+    return Failure(sentence, code=_CODES.get(answer.status, "internal"))
+
+
 def same_origin(one: str, other: str) -> bool:
     """Whether two URLs are of one scheme, host and port; False for what is no URL."""
     try:
@@ -112,10 +120,10 @@ def _fetched(url: str, document: str) -> dict[str, Json]:
     except NoAnswer as silence:
         raise Failure(silence.sentence) from silence
     if answer.status == 404:
-        raise Failure(f"{url} does not sign people in through a browser; give an operator token"
-                      " on standard input with --token-stdin.", body=answer.text)  # fmt: skip
+        raise refused(f"{url} does not sign people in through a browser; give an operator token"
+                      " on standard input with --token-stdin.", answer)  # fmt: skip
     if answer.status != 200:
-        raise Failure(f"{url} does not say how to sign in: {reason(answer)}", body=answer.text)
+        raise refused(f"{url} does not say how to sign in: {reason(answer)}", answer)
     return answer.body
 
 

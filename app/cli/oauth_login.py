@@ -6,14 +6,22 @@ import base64
 import hashlib
 import platform
 import secrets
+import subprocess
+import sys
 import threading
-import webbrowser
 from collections.abc import Mapping
 from urllib.parse import urlencode
 
 from app.cli import grants
 from app.cli.credentials import Credentials
-from app.cli.oauth_discovery import Provider, discover, posted_form, posted_json, reason
+from app.cli.oauth_discovery import (
+    Provider,
+    discover,
+    posted_form,
+    posted_json,
+    reason,
+    refused,
+)
 from app.cli.oauth_loopback import listening
 from app.cli.output import Failure, note
 from app.domain.values import Json
@@ -21,6 +29,8 @@ from app.domain.values import Json
 WAIT_SECONDS = 300.0
 _NAME_LIMIT = 60
 _ID_LIMIT = 512
+_OPENS = "import sys, webbrowser; sys.exit(not webbrowser.open(sys.argv[1]))"
+_STANDARD_ERROR = 2
 
 
 def sign_in(url: str, *, opens: bool) -> Credentials:
@@ -65,8 +75,7 @@ def _registered(provider: Provider, redirect_uri: str) -> str:
     })  # fmt: skip
     client_id: Json = answer.body.get("client_id")
     if answer.status not in (200, 201) or not isinstance(client_id, str):
-        raise Failure(f"{provider.url} did not register this command: {reason(answer)}",
-                      body=answer.text)  # fmt: skip
+        raise refused(f"{provider.url} did not register this command: {reason(answer)}", answer)
     if not 0 < len(client_id) <= _ID_LIMIT:
         raise Failure(f"{provider.url} registered this command under no usable name.")
     return client_id
@@ -89,8 +98,21 @@ def _address(
     return f"{provider.authorize_url}{joint}{asked}"
 
 
+def browse(address: str) -> bool:
+    """Open an address in a browser of this machine; whether one could be started.
+
+    In a process of its own: a browser may print what it likes, and our standard output is the
+    answer's alone.
+    """
+    opening = [sys.executable, "-I", "-c", _OPENS, address]
+    try:
+        return subprocess.run(opening, stdout=_STANDARD_ERROR, check=False).returncode == 0
+    except OSError:
+        return False
+
+
 def _open(address: str) -> None:
-    if not webbrowser.open(address):
+    if not browse(address):
         note("No browser could be started here; open the address yourself, on this machine.")
 
 
@@ -119,7 +141,7 @@ def _traded(
         "client_id": client_id, "code_verifier": verifier, "resource": provider.resource,
     })  # fmt: skip
     if answer.status != 200:
-        raise Failure(f"{provider.url} refused the login: {reason(answer)}", body=answer.text)
+        raise refused(f"{provider.url} refused the login: {reason(answer)}", answer)
     return grants.granted(
         answer, url=provider.url, client_id=client_id, token_url=provider.token_url,
         revoke_url=provider.revoke_url,

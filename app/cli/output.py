@@ -43,7 +43,8 @@ class Answer:
 class Failure(click.ClickException):
     """Refused, or out of reach: exit code 1, a sentence on standard error, with --json the body.
 
-    `code` is the contract's code of the refusal, when a server gave one.
+    `code` is the contract's code of the refusal, when there is one; without a body of a server's,
+    --json prints both in the API's error shape.
     """
 
     exit_code = 1
@@ -57,7 +58,9 @@ class Failure(click.ClickException):
     def show(self, file: IO[str] | None = None) -> None:
         """Print it to standard error (cli.md, "Rules for every command")."""
         if self.as_json:
-            click.echo(reindent(self.body or to_json({"error": self.message})), err=True)
+            code = {} if self.code is None else {"code": self.code}
+            told = self.body or to_json({"error": self.message, **code})
+            click.echo(reindent(told), err=True)
             return
         label = "Error:"
         if colourful(sys.stderr):

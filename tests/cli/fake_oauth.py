@@ -107,7 +107,7 @@ def _invalid() -> Reply:
 
 
 class Person:
-    """Stands for `webbrowser.open`: looks at the address, and comes back with `answer`.
+    """Stands for `oauth_login.browse`: looks at the address, and comes back with `answer`.
 
     `iss` None leaves it out. What the loopback door said is in `pages`, as (status, body).
     """

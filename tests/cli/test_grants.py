@@ -128,30 +128,36 @@ def test_a_refused_renewal_says_log_in_again(
     told = cli("status", "--json")
 
     assert (ran.code, ran.out) == (1, "")
-    assert ran.err == (f"Error: The login to {oauth.fake.url} has ended; log in again with"
-                       " `switchboard login`.\n")  # fmt: skip
-    assert json.loads(told.err)["error"] == "invalid_grant"
+    ended = f"The login to {oauth.fake.url} has ended; log in again with `switchboard login`."
+    assert ran.err == f"Error: {ended}\n"
+    assert (told.code, told.out) == (1, "")
+    assert json.loads(told.err) == {"error": ended, "code": "unauthenticated"}
     assert oauth.at("/api/v1/me") == []
     assert load(host) == due
 
 
 @pytest.mark.parametrize(
-    ("reply", "sentence"),
+    ("reply", "sentence", "code"),
     [(Reply(status=429, body={"error": "temporarily_unavailable",
-                              "error_description": "Too many requests."}), "Too many requests."),
-     (Reply(status=503, body={"error": "temporarily_unavailable"}), "temporarily_unavailable"),
-     (Reply(dropped=True), "was lost"),
-     (Reply(body={"access_token": "at_9"}), "without a usable token")],
+                              "error_description": "Too many requests."}), "Too many requests.",
+      "rate_limited"),
+     (Reply(status=503, body={"error": "temporarily_unavailable"}), "temporarily_unavailable",
+      "unavailable"),
+     (Reply(dropped=True), "was lost", None),
+     (Reply(body={"access_token": "at_9"}), "without a usable token", None)],
 )  # fmt: skip
 def test_a_renewal_that_fails_today_may_succeed_tomorrow(
-    reply: Reply, sentence: str, cli: Cli, oauth: OAuth, due: Credentials, host: Host
+    reply: Reply, sentence: str, code: str | None, cli: Cli, oauth: OAuth, due: Credentials,
+    host: Host,
 ) -> None:
     oauth.changed[TOKEN] = reply
 
-    ran = cli("status")
+    ran, told = cli("status"), cli("status", "--json")
 
-    assert (ran.code, ran.out) == (1, "")
+    assert (ran.code, ran.out) == (told.code, told.out) == (1, "")
     assert sentence in ran.err
+    assert sentence in json.loads(told.err)["error"]
+    assert json.loads(told.err).get("code") == code
     assert load(host) == due
 
 

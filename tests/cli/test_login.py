@@ -90,10 +90,12 @@ def test_status_says_who_and_where(cli: Cli, fake: FakeServer) -> None:
      ("endpoint", "revoke", "x"), ("webhook", "routes", "w")],
 )  # fmt: skip
 def test_not_logged_in_is_one_before_anything_is_asked(words: tuple[str, ...], cli: Cli) -> None:
-    ran = cli(*words)
+    ran, told = cli(*words), cli(*words, "--json")
 
-    assert (ran.code, ran.out) == (1, "")
+    assert (ran.code, ran.out) == (told.code, told.out) == (1, "")
     assert ran.err == "Error: Not logged in; use `switchboard login`.\n"
+    assert json.loads(told.err) == {
+        "error": "Not logged in; use `switchboard login`.", "code": "unauthenticated"}
 
 
 @pytest.mark.usefixtures("logged_in")

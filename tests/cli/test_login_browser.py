@@ -6,8 +6,8 @@ import json
 import socket
 import stat
 import time
-import webbrowser
 from collections.abc import Callable
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
@@ -33,7 +33,7 @@ def oauth(fake: FakeServer) -> OAuth:
 def person(oauth: OAuth, monkeypatch: pytest.MonkeyPatch) -> Person:
     """A person who allows it, in the only browser there is."""
     made = Person(oauth, YES)
-    monkeypatch.setattr(webbrowser, "open", made.open)
+    monkeypatch.setattr(oauth_login, "browse", made.open)
     return made
 
 
@@ -320,10 +320,27 @@ def test_a_machine_without_a_browser_says_so(
         person.open(address)  # on another screen, by hand
         return False
 
-    monkeypatch.setattr(webbrowser, "open", none_here)
+    monkeypatch.setattr(oauth_login, "browse", none_here)
 
     assert cli("login").code == 0
     assert load(host) is not None
+
+
+def test_what_a_browser_prints_is_not_in_the_answer(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for name in ("DISPLAY", "WAYLAND_DISPLAY", "TERM"):  # no other browser to fall back on
+        monkeypatch.delenv(name, raising=False)
+    opened = {}
+    for status in (0, 1):
+        script = tmp_path / f"browser-{status}"
+        script.write_text(f'#!/bin/sh\necho "opening $1"\nexit {status}\n')
+        script.chmod(0o755)
+        monkeypatch.setenv("BROWSER", str(script))
+        opened[status] = oauth_login.browse("http://127.0.0.1/x?y=1&z=2")
+
+    assert opened == {0: True, 1: False}
+    assert capfd.readouterr() == ("", "opening http://127.0.0.1/x?y=1&z=2\n" * 2)
 
 
 @pytest.mark.usefixtures("oauth", "person")

@@ -184,7 +184,8 @@ def _opened_by_the_setting(
 ) -> tuple[str, subprocess.Popen[str]]:
     """The address a `login` opens in the browser that BROWSER names, and that command."""
     script, opened = folder / "my-browser", folder / "opened"
-    script.write_text(f'#!/bin/sh\nprintf %s "$1" > {opened}.part && mv {opened}.part {opened}\n')
+    script.write_text('#!/bin/sh\necho noise\n'
+                      f'printf %s "$1" > {opened}.part && mv {opened}.part {opened}\n')
     script.chmod(0o755)
     command = start("login", BROWSER=str(script))
     wait_for(opened.exists, 30, what="the browser was opened")
