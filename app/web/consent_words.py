@@ -12,11 +12,12 @@ from app.transactions.oauth import Asked
 _AS_PERSON = (
     "It could do everything you can do here: read and work your todos, vend and revoke endpoints,"
     " set budgets, and run your teams with your role in each. That lasts until you disconnect it in"
-    " Settings, Connected apps."
+    " Settings, Connected apps, or until it was not used for 30 days."
 )
 _AS_ENDPOINT = (
-    "It could do what you tick below, on the queues of one endpoint. That lasts until you"
-    " disconnect it in Settings, Connected apps, or until the endpoint ends."
+    "It could do what you tick below, on the queues of one endpoint and the team queues that it was"
+    " granted. That lasts until you disconnect it in Settings, Connected apps, until it was not"
+    " used for 30 days, until the endpoint ends, or until you may no longer set it up."
 )
 _NO_ENDPOINT = (
     "You have no endpoint that it could work as. Vend one first, then start in the app once more."

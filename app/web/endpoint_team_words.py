@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from wtforms import SelectChoice
 
 from app.domain.isolating import isolate
+from app.domain.verbs import ADMISSION
 from app.reads.endpoint_pages import Granted
 from app.reads.team_choices import Reachable
 
@@ -26,11 +27,14 @@ class DrainedLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TeamQueuesView:
-    """The section of an endpoint's page; `nothing` says why there is none to grant, or is empty."""
+    """The section of an endpoint's page; `nothing` says why there is none to grant, or is empty.
+    `means` says what a grant lets the agent do.
+    """
 
     lines: list[DrainedLine]
     choices: list[SelectChoice]
     nothing: str
+    means: str
 
 
 def team_queues_view(row: Granted, found: Sequence[Reachable]) -> TeamQueuesView:
@@ -44,6 +48,7 @@ def team_queues_view(row: Granted, found: Sequence[Reachable]) -> TeamQueuesView
         lines=[_line(row, each) for each in found if each.is_granted],
         choices=choices,
         nothing="" if choices else _nothing(row, found),
+        means=_means(row),
     )
 
 
@@ -74,6 +79,16 @@ def _line(row: Granted, each: Reachable) -> DrainedLine:
         remove=f"/endpoints/{row.id}/team-queues/{each.queue_id}/remove",
         label=f"Take {isolate(each.queue)} away from {row.slug}",
     )
+
+
+def _means(row: Granted) -> str:
+    """A team's endpoint may change the budget of what it drains (identity.md, "Who may configure a
+    policy").
+    """
+    said = "The endpoint may then claim its todos with the verbs it has."
+    if row.team is None or set(ADMISSION).isdisjoint(row.verbs):
+        return said
+    return f"{said} Its agent can then change that queue's budget too."
 
 
 def _nothing(row: Granted, found: Sequence[Reachable]) -> str:

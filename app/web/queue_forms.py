@@ -54,8 +54,11 @@ def _choices(name: str) -> list[SelectChoice]:
 
 
 class ReasonForm(Form):
-    """Pause, resume and clear: an optional reason, and the revision the person saw."""
+    """Resume and clear: an optional reason, and the revision the person saw. `readers` are those
+    whom the reason is shown to.
+    """
 
+    readers = "everyone who may read the budget history"
     reason = TextAreaField("Reason")
     revision = HiddenField()
 
@@ -72,8 +75,18 @@ class ReasonForm(Form):
             raise
 
 
+class PauseForm(ReasonForm):
+    """Pause: its reason stands on the queue's page, a plain member's too, until it is resumed."""
+
+    readers = "everyone who can see the queue"
+
+
 class PolicyForm(ReasonForm):
-    """The budget editor; every field is text as it was typed."""
+    """The budget editor; every field is text as it was typed. A limit of 0 is a pause."""
+
+    readers = (
+        f"{ReasonForm.readers}, and with an in-flight cap of 0 to {PauseForm.readers}"
+    )
 
     max_in_flight = StringField("In-flight cap")
     max_claims_per_window = StringField("Claims per window")

@@ -29,7 +29,7 @@ from app.web import (
 from app.web.answers import form_page, see, viewer
 from app.web.forms import posts
 from app.web.queue_door import bp
-from app.web.queue_forms import ReasonForm
+from app.web.queue_forms import PauseForm, ReasonForm
 from app.web.queue_standing import saved_by
 
 __all__ = ["bp", "queue_clear", "queue_editor", "queue_history"]
@@ -40,11 +40,14 @@ _ASKING = "Set the limits you want and save; a limit of 0 keeps it paused."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PauseControl:
-    """The one button under the policy: where it posts, what it says, and the reason's label."""
+    """The one button under the policy: where it posts, what it says, the reason's label and its
+    readers.
+    """
 
     action: str
     label: str
     why: str
+    readers: str
 
 
 @bp.get("/queues/<ref>")
@@ -54,11 +57,11 @@ def show_queue(ref: str) -> ResponseReturnValue:
 
 
 @bp.post("/queues/<ref>/pause")
-@posts(ReasonForm, "queues/reason_fields.html", button="Pause queue")
+@posts(PauseForm, "queues/reason_fields.html", button="Pause queue")
 def pause_queue(ref: str) -> ResponseReturnValue:
     """Set the in-flight cap to 0; on a queue without a policy that makes one (R68)."""
     queue = queue_page.configurable(database(), viewer().human, ref)
-    form = ReasonForm()
+    form = PauseForm()
     try:
         reason = form.typed_reason()
     except InvalidArgument:
@@ -121,7 +124,7 @@ def _page(ref: str, form: ReasonForm, *, status: int = 200) -> ResponseReturnVal
     header = present_headers.header(seen, live.zone)
     control = _control(use, header.name)
     if control is not None:
-        form.reason.label.text = control.why
+        form.reason.label.text, form.readers = control.why, control.readers
     return form_page(
         "queues/page.html",
         form,
@@ -164,10 +167,16 @@ def _control(use: QueueUse, name: str) -> PauseControl | None:
         return None
     if status is not None and status.policy is not None and status.policy.pauses:
         return PauseControl(
-            action=f"{path}/resume", label=f"Resume {name}", why=f"Reason for resuming {name}"
+            action=f"{path}/resume",
+            label=f"Resume {name}",
+            why=f"Reason for resuming {name}",
+            readers=ReasonForm.readers,
         )
     return PauseControl(
-        action=f"{path}/pause", label=f"Pause {name}", why=f"Reason for pausing {name}"
+        action=f"{path}/pause",
+        label=f"Pause {name}",
+        why=f"Reason for pausing {name}",
+        readers=PauseForm.readers,
     )
 
 

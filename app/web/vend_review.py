@@ -82,9 +82,7 @@ def review(answers: VendAnswers) -> list[Answer]:
             "Verbs",
             [vend_words.verb(verb) for verb in answers.verbs],
             "Change the verbs",
-            warning=f"{' and '.join(limits)} let the agent change its own budget."
-            if limits
-            else None,
+            warning=_limits(limits, answers.team) if limits else None,
         ),
         _answer("webhook", "Webhook", _webhook(answers), "Change the webhook's source type"),
         _answer("lifetime", "Lifetime", _lifetime(answers), "Change the lifetime"),
@@ -141,6 +139,13 @@ def _answer(
 ) -> Answer:
     href = f"{_PATH}/{step}?review=1"
     return Answer(question=question, lines=lines, warning=warning, href=href, change=change)
+
+
+def _limits(verbs: list[str], team: str | None) -> str:
+    said = f"{' and '.join(verbs)} let the agent change its own budget."
+    if team is None:
+        return said
+    return f"{said} This covers the queues of team {isolate(team)} that it drains too."
 
 
 def _owner(team: str | None) -> list[str]:

@@ -11,7 +11,8 @@ from app.domain.signatures import TRUST, Source, TrustMode
 LIMITS_LEGEND = "Grants that change limits"
 LIMITS_WARNING = (
     "These two let the agent change its own budget: it could raise or remove the limits you set. "
-    "They are never chosen for you, and each visit to this page asks again."
+    "When a team owns the endpoint, this covers the team's queues that it drains too. "
+    "The two are never chosen for you, and each visit to this page asks again."
 )
 
 _FAMILIES = {

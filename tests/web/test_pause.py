@@ -109,6 +109,21 @@ def test_pause_sets_the_cap_to_0_and_resume_restores_the_policy(
     assert "lane-m is resumed with the budget it had." in words(seat.get(f"/queues/{queue}"))
 
 
+def test_each_reason_says_who_will_read_it(
+    seat: Browser, queue: QueueId, budget: None
+) -> None:
+    path = f"/queues/{int(queue)}"
+
+    pause = seat.get(path).text
+    seat.post(f"{path}/pause", {"reason": "off"})
+    resume = seat.get(path).text
+    editor = seat.get(f"{path}/budget").text
+
+    assert "Shown to everyone who can see the queue." in pause
+    assert "Shown to everyone who may read the budget history." in resume
+    assert "with an in-flight cap of 0 to everyone who can see the queue." in editor
+
+
 def test_a_pause_without_a_policy_makes_one_and_resume_clears_it(
     seat: Browser, make: Make, queue: QueueId
 ) -> None:

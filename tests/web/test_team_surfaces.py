@@ -10,6 +10,7 @@ import pytest
 from werkzeug.test import TestResponse
 
 from app.domain.callers import Endpoint, Human
+from app.domain.verbs import ADMISSION
 from tests.support import page
 from tests.support.client import Browser
 from tests.support.make import Make, QueueId, Team
@@ -87,7 +88,10 @@ def test_an_admin_vends_for_the_team_and_stays_accountable(
     browser: Seat, make: Make, crew: Crew
 ) -> None:
     seat = browser(crew.chief)
-    walk(seat, "confirm")
+    walk(seat, "verbs")
+    seat.post(f"{VEND}/verbs", {"drain": ["claim"], "limits": [ADMISSION[0]]})
+    for step in ("webhook", "lifetime"):
+        seat.post(f"{VEND}/{step}", TYPED[step])
     own = text(seat.get(f"{VEND}/confirm"))
     seat.post(f"{VEND}/agent?review=1", {**TYPED["agent"], "owner": "night"})
     review = seat.get(f"{VEND}/confirm")
@@ -96,6 +100,9 @@ def test_an_admin_vends_for_the_team_and_stays_accountable(
     shown = seat.get(seat.post(f"{VEND}/confirm", hidden(review)).headers["Location"])
 
     assert "Owner You." in own
+    assert "change its own budget" in own
+    assert "that it drains too" not in own
+    assert "This covers the queues of team night that it drains too." in text(review)
     assert "Owner Team night: its admins and owners can change and revoke" in text(review)
     assert links(review)["Change the owner"] == f"{VEND}/agent?review=1"
     assert [box.get("value") for box in page.parse(kept.text).all("input")
@@ -192,6 +199,21 @@ def test_a_member_grants_a_team_queue_to_an_own_endpoint_and_takes_it_away(
     assert make.rows("select state, owner, attempt from todos where id = %s", held) == [
         ("pending", None, 1)]  # fmt: skip
     assert "does not drain" in seat.get(seat.get(remove).headers["Location"]).text
+
+
+def test_a_grant_says_when_it_lets_an_agent_change_the_budget_of_the_teams_queue(
+    browser: Seat, make: Make, crew: Crew
+) -> None:
+    """Only a team's endpoint with such a verb can (identity.md, "Who may configure a policy")."""
+    limits = ("claim", *ADMISSION)
+    endpoints = [make.endpoint(crew.chief, crew.team, verbs=limits),
+                 make.endpoint(crew.chief, verbs=limits), make.endpoint(crew.chief, crew.team)]
+
+    pages = [text(browser(crew.chief).get(at(endpoint))) for endpoint in endpoints]
+
+    assert ["can then change that queue's budget too" in said for said in pages] == [
+        True, False, False]
+    assert all("may then claim its todos" in said for said in pages)
 
 
 def test_what_may_be_granted_follows_the_owner_of_the_endpoint(

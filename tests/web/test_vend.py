@@ -245,6 +245,7 @@ def test_the_two_verbs_that_change_limits_are_unchecked_on_every_load(seat: Brow
         warning = described.split()[0]  # what was refused is read after it
         said = next(element for element in shown.elements if element.get("id") == warning)
         assert "let the agent change its own budget" in said.text
+        assert "this covers the team's queues that it drains too" in said.text
 
 
 def test_the_review_warns_of_a_verb_that_changes_limits_and_it_is_granted(
