@@ -80,12 +80,15 @@ class GroupLinkRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditRow:
-    """One change of the team: who made it, what it was, and its facts."""
+    """One change of the team: who made it, what it was, and its facts. `subject_name` is what
+    the human it is about is called now, in the team still or not; None when it is about nobody.
+    """
 
     at: datetime
     action: str
     actor_human_id: UUID
     actor_name: str | None
+    subject_name: str | None
     detail: Json
 
 

@@ -59,6 +59,19 @@ class _Minted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class _Invite:
+    id: UUID
+    email: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Used:
+    id: UUID
+    email: str
+    role: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Locked:
     id: UUID
     slug: str
@@ -98,8 +111,14 @@ def create(
             raise NotFound
         if is_new:
             team_changes.audit(
-                conn, team.id, human.id, "invite_created", id=str(minted.id), role=wanted
-            )  # fmt: skip
+                conn,
+                team.id,
+                human.id,
+                "invite_created",
+                id=str(minted.id),
+                email=label,
+                role=wanted,
+            )
     if is_new:
         team_changes.note("invite_created", team.id, human.id, invite=minted.id, role=wanted)
     return MintedInvite(
@@ -119,17 +138,19 @@ def revoke(db: Database, human: Human, ref: str, invite_id: str) -> UUID:
     with db.transaction() as conn:
         team = team_changes.lock(conn, human, ref, "admin")
         params = {"id": parse_uuid(invite_id), "team_id": team.id}
-        found = value(conn, SQL["read_invite"], params)
-        if not isinstance(found, UUID):
+        found = one(conn, SQL["read_invite"], params, _Invite)
+        if found is None:
             raise NotFound
         if value(conn, SQL["read_is_accepted"], params):
             raise Conflict("The invite was accepted. Remove the member instead.")
         is_new = run(conn, SQL["mark_revoked"], params) == 1
         if is_new:
-            team_changes.audit(conn, team.id, human.id, "invite_revoked", id=str(found))
+            team_changes.audit(
+                conn, team.id, human.id, "invite_revoked", id=str(found.id), email=found.email
+            )  # fmt: skip
     if is_new:
-        team_changes.note("invite_revoked", team.id, human.id, invite=found)
-    return found
+        team_changes.note("invite_revoked", team.id, human.id, invite=found.id)
+    return found.id
 
 
 def accept(db: Database, human: Human, token: str) -> Accepted:
@@ -142,13 +163,20 @@ def accept(db: Database, human: Human, token: str) -> Accepted:
     with db.transaction() as conn:
         value(conn, SQL["lock_accepter"], params)
         team = one(conn, SQL["lock_invited_team"], params, _Locked)
-        role = value(conn, SQL["mark_accepted"], params)
-        if team is None or not isinstance(role, str):
+        used = one(conn, SQL["mark_accepted"], params, _Used)
+        if team is None or used is None:
             raise NotFound
-        strongest = _join(db, conn, human, team.id, role)
+        strongest = _join(db, conn, human, team.id, used.role)
         team_changes.audit(
-            conn, team.id, human.id, "invite_accepted", role=role, has_role=strongest
-        )  # fmt: skip
+            conn,
+            team.id,
+            human.id,
+            "invite_accepted",
+            id=str(used.id),
+            email=used.email,
+            role=used.role,
+            has_role=strongest,
+        )
     team_changes.note("invite_accepted", team.id, human.id, role=strongest)
     return Accepted(slug=team.slug, role=strongest)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from app.domain.isolating import isolate
 from app.domain.values import Json
-from app.reads.teams import AuditRow, MemberRow
+from app.reads.teams import AuditRow
 from app.web.present import Instant, instant
 
 _GONE = "a person who has left"
@@ -25,10 +25,10 @@ class RecordLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Facts:
-    """What a record holds, and the names of those who are in the team."""
+    """What a record holds, and the name of whom it is about."""
 
     detail: Mapping[str, Json]
-    names: Mapping[str, str]
+    name: str | None
 
     def text(self, key: str) -> str:
         """A value inside a sentence; empty when it was not recorded."""
@@ -37,7 +37,12 @@ class _Facts:
 
     def person(self) -> str:
         """Whom the change is about."""
-        return isolate(self.names.get(str(self.detail.get("human_id")), _GONE))
+        return isolate(self.name or _GONE)
+
+    def invite(self) -> str:
+        """Which invite, by its label."""
+        email = self.text("email")
+        return f"the invite for {email}" if email else "an invite"
 
     def pair(self, key: str) -> tuple[str, str]:
         """What a value was and what it became."""
@@ -46,24 +51,21 @@ class _Facts:
         return isolate(str(before)), isolate(str(after))
 
 
-def lines(
-    rows: Iterable[AuditRow], members: Iterable[MemberRow], zone: str | None
-) -> list[RecordLine]:
+def lines(rows: Iterable[AuditRow], zone: str | None) -> list[RecordLine]:
     """Records in the order they come, times in the viewer's zone or UTC."""
-    names = {str(row.human_id): row.display_name for row in members}
     return [
         RecordLine(
             at=instant(row.at, zone),
             who=row.actor_name or _GONE.capitalize(),
-            what=_what(row, names),
+            what=_what(row),
         )
         for row in rows
     ]
 
 
-def _what(row: AuditRow, names: Mapping[str, str]) -> str:
+def _what(row: AuditRow) -> str:
     detail = row.detail if isinstance(row.detail, dict) else {}
-    facts = _Facts(detail=detail, names=names)
+    facts = _Facts(detail=detail, name=row.subject_name)
     said = _SAID.get(row.action)
     return row.action.replace("_", " ") if said is None else said(facts)
 
@@ -99,9 +101,11 @@ _SAID: dict[str, Callable[[_Facts], str]] = {
     "member_left": lambda facts: f"left the team{_released(facts)}",
     "member_removed": lambda facts: f"removed {facts.person()}{_released(facts)}",
     "role_changed": _role_changed,
-    "invite_created": lambda facts: f"invited somebody as {facts.text('role')}",
-    "invite_revoked": lambda facts: "revoked an invite",
-    "invite_accepted": lambda facts: f"accepted an invite as {facts.text('role')}",
+    "invite_created": lambda facts: (
+        f"invited {facts.text('email') or 'somebody'} as {facts.text('role')}"
+    ),
+    "invite_revoked": lambda facts: f"revoked {facts.invite()}",
+    "invite_accepted": lambda facts: f"accepted {facts.invite()} as {facts.text('role')}",
     "group_linked": lambda facts: f"linked group {facts.text('group')} as {facts.text('role')}",
     "group_unlinked": lambda facts: f"unlinked group {facts.text('group')}",
     "group_member_set": lambda facts: f"{facts.person()} is {facts.text('role')} by a group",

@@ -128,7 +128,7 @@ def team_page(
             for row in (team_list.list_group_links(db, viewing, slug) if is_admin else [])
         ],
         changes=team_record.lines(
-            team_list.recent_audit(db, viewing, slug) if is_admin else [], members, zone
+            team_list.recent_audit(db, viewing, slug) if is_admin else [], zone
         ),
     )
 

@@ -16,7 +16,7 @@ select i.id, i.email_lower as email, i.role, i.expires_at
 
 -- name: read_invite
 -- Of this team only.
-select i.id from team_invites i where i.id = %(id)s and i.team_id = %(team_id)s;
+select i.id, i.email_lower as email from team_invites i where i.id = %(id)s and i.team_id = %(team_id)s;
 
 -- name: read_is_accepted
 -- The team's row is held, so nobody accepts it between this look and the revocation.
@@ -51,7 +51,7 @@ update team_invites i
    and exists (select 1 from team_roles r
                 where r.team_id = i.team_id and r.human_id = i.created_by
                   and (r.role = 'owner' or (r.role = 'admin' and i.role <> 'owner')))
-returning i.role;
+returning i.id, i.email_lower as email, i.role;
 
 -- name: read_roles
 -- The role a person gave, and the strongest of all.

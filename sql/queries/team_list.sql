@@ -81,11 +81,13 @@ select l.id, l.group_name as "group", l.role
  order by l.group_name;
 
 -- name: list_audit
--- The newest fifty; who is gone keeps the id and loses the name.
-select o.at, o.action, o.actor_human_id, h.display_name as actor_name, o.detail
+-- The newest fifty, with whom each is about; who is gone keeps the id and loses the name.
+select o.at, o.action, o.actor_human_id, h.display_name as actor_name,
+       s.display_name as subject_name, o.detail
   from operator_audit o
   join team_roles r on r.team_id = o.team_id and r.human_id = %(human_id)s
   left join humans h on h.id = o.actor_human_id
+  left join humans s on s.id = (o.detail ->> 'human_id')::uuid
  where o.team_id = %(team_id)s and r.role in ('owner', 'admin')
  order by o.at desc, o.id desc
  limit 50;

@@ -60,6 +60,22 @@ def test_the_link_is_shown_once_to_copy_and_opens_the_team(
     assert ">accepted<" in lists
 
 
+def test_the_record_names_the_invite_by_its_label(
+    browser: Browse, make: Make, blue: Team
+) -> None:
+    seat, eve = browser(member(make, blue, "Ana", "admin")), browser(make.human("Eve"))
+
+    eve.post(invited(seat), ACCEPT)
+    invited(seat, once="another")
+    open_one = make.value("select id from team_invites where accepted_at is null")
+    seat.post(f"/teams/blue/invites/{open_one}/revoke")
+    page = seat.get("/teams/blue").text
+
+    assert "invited eve@example.org as member" in page
+    assert "accepted the invite for eve@example.org as member" in page
+    assert "revoked the invite for eve@example.org" in page
+
+
 def test_the_same_form_sent_twice_makes_one_invite_and_shows_it_twice(
     browser: Browse, make: Make, blue: Team
 ) -> None:

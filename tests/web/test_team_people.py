@@ -105,7 +105,7 @@ def test_removing_a_member_says_what_is_released_and_does_it_once(
     assert [one.headers["Location"] for one in (first, second)] == ["/teams/blue#members"] * 2
     page = seat.get("/teams/blue").text
     assert said(page) == "That person is not in the team."
-    assert "removed a person who has left; 1 held todo released" in page
+    assert "removed Ben; 1 held todo released" in page
     assert seat.get(path).status_code == 404
 
 
