@@ -6,6 +6,7 @@ from uuid import UUID
 
 import click
 
+from app.cli.flags import beside
 from app.cli.frame import Branch, pass_host
 from app.cli.host import Host
 from app.cli.output import facts, show_value, table, word
@@ -44,7 +45,7 @@ def create_human(host: Host, name: str, email: str | None) -> None:
         try:
             human = people.create_human(db, display_name=name, email=email)
         except InvalidArgument as refusal:
-            raise click.UsageError(refusal.sentence) from refusal
+            raise click.UsageError(beside(refusal.sentence, refusal.field)) from refusal
         found: dict[str, Json] = {
             "human_id": str(human.id),
             "login_url": _login_url(host, db, human.id),
@@ -75,7 +76,7 @@ def token(host: Host, who: str, name: str | None) -> None:
         try:
             minted = people.mint_operator_token(db, human.id, name)
         except InvalidArgument as refusal:
-            raise click.UsageError(refusal.sentence) from refusal
+            raise click.UsageError(beside(refusal.sentence, refusal.field)) from refusal
     show_value({"human_id": str(human.id), "name": name, "operator_token": minted}, [minted])
 
 

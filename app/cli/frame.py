@@ -9,6 +9,7 @@ import click
 
 from app.cli import credentials, grants
 from app.cli.client import Client, NoAnswer
+from app.cli.flags import beside
 from app.cli.host import Host
 from app.cli.output import JSON_KEY, Answer, Failure, note
 from app.domain.errors import DomainError
@@ -139,8 +140,7 @@ def accepted(answer: Answer) -> Answer:
     if not isinstance(sentence, str):
         sentence = f"The server answered {answer.status}; a redirect is never followed."
     field = answer.body.get("field")
-    if isinstance(field, str) and field not in sentence:
-        sentence = f"{sentence} (field {field})"
+    sentence = beside(sentence, field if isinstance(field, str) else None)
     if answer.status == 401:
         sentence = f"{sentence} The server no longer knows this token; log in again."
     if sentence == "Not found.":

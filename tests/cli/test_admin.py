@@ -83,3 +83,4 @@ def test_a_name_that_will_not_do_is_usage(words: tuple[str, ...], admin: Admin) 
     ran = admin(*words)
 
     assert (ran.code, ran.out) == (2, "")
+    assert ("--human" if words[0] != "create-human" else "--name") in ran.err

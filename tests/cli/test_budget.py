@@ -138,14 +138,22 @@ def test_set_that_makes_no_policy_is_wrong_usage(
     assert fake.asked == []
 
 
-def test_what_the_server_refuses_names_the_field_and_exits_1(cli: Cli, fake: FakeServer) -> None:
-    fake.script = lambda _: Reply(status=400, body={
-        "error": "Unknown zone.", "code": "invalid_argument", "field": "window.tz"})
+def test_what_the_server_refuses_names_the_flag_and_exits_1(cli: Cli, fake: FakeServer) -> None:
+    window = ("--per-day", "1", "--tz", "localtime")
+    for field, flag in (("window.tz", "--tz"), ("max_claims_per_window", "--per-day"),
+                        ("max_in_flight", "--max-in-flight"), ("window", "field window")):
+        fake.script = lambda _, field=field: refused_on(field)
 
-    ran = cli(*SET, "--per-day", "1", "--tz", "localtime")
+        ran = cli(*SET, *window)
 
-    assert ran.code == 1
-    assert ran.err == "Error: Unknown zone. (field window.tz)\n"
+        assert (ran.code, ran.err) == (1, f"Error: It will not do. ({flag})\n")
+    assert json.loads(cli(*SET, *window, "--json").err) == refused_on("window").body
+
+
+def refused_on(field: str) -> Reply:
+    """A refusal of a field whose sentence does not name it."""
+    return Reply(status=400, body={
+        "error": "It will not do.", "code": "invalid_argument", "field": field})
 
 
 @pytest.mark.parametrize("limit", ["max_in_flight", "max_claims_per_window"])

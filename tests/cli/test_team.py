@@ -188,6 +188,25 @@ def test_wrong_usage_is_two_and_asks_nothing(cli: Cli, fake: FakeServer) -> None
         assert ran.err.startswith("Usage: switchboard team"), words
 
 
+def test_a_refused_field_is_named_by_the_flag_that_set_it(cli: Cli, fake: FakeServer) -> None:
+    said = []
+    for field, words in (
+        ("display_name", ("create", "crew", "--name", " ")),
+        ("slug", ("create", "c", "--name", "C")),
+        ("slug", ("edit", "crew", "--slug", "c")),
+        ("members_create_webhooks", ("edit", "crew", "--members-create-webhooks", "on")),
+    ):
+        fake.script = lambda _, field=field: Reply(status=400, body={
+            "error": f"{field}: no.", "code": "invalid_argument", "field": field})
+        said.append(cli("team", *words).err)
+
+    assert said == [
+        "Error: display_name: no. (--name)\n", "Error: slug: no.\n",
+        "Error: slug: no. (--slug)\n",
+        "Error: members_create_webhooks: no. (--members-create-webhooks)\n",
+    ]  # fmt: skip
+
+
 def test_what_is_gone_for_good_is_asked_about_first(cli: Cli, fake: FakeServer) -> None:
     for words, _ in ASKS:
         declined = cli("team", *words, stdin="n\n")
