@@ -17,7 +17,9 @@ select e.id, e.slug, e.agent_id, a.name as agent_name, e.scope_queues, e.scope_v
 -- name: read_endpoint_by_grant
 -- An agent grant is bound to one endpoint and lives no longer than that endpoint does. Its verbs
 -- are worked out at every call: what was ticked at consent, or what a refresh narrowed it to, and
--- never one that the endpoint's own scope lacks. A grant without verbs opens none.
+-- never one that the endpoint's own scope lacks. A grant without verbs opens none. It holds only
+-- while who gave it may configure the endpoint (human_endpoints, but that a suspended owner is told
+-- so), and so ends at the first call after a demotion, and works again with the role.
 select e.id, e.slug, e.agent_id, a.name as agent_name, e.scope_queues,
        array(select v.verb from unnest(e.scope_verbs) v (verb)
               where v.verb = any (o.scope_verbs)
@@ -37,7 +39,12 @@ select e.id, e.slug, e.agent_id, a.name as agent_name, e.scope_queues,
    and o.revoked_at is null
    and (o.expires_at is null or o.expires_at > clock())
    and e.state = 'active'
-   and (e.expires_at is null or e.expires_at > clock());
+   and (e.expires_at is null or e.expires_at > clock())
+   and (a.owner_human_id = o.granted_by_human_id
+        or exists (select 1 from team_members m
+                     join humans g on g.id = m.human_id and g.suspended_at is null
+                    where m.team_id = a.owner_team_id and m.human_id = o.granted_by_human_id
+                      and m.role in ('owner', 'admin')));
 
 -- name: read_human_by_operator_token
 -- Operator tokens and operator grants are the rows that name a human.
@@ -52,11 +59,18 @@ select o.human_id, h.display_name, h.email, o.token_hash, o.name, o.grant_id, o.
    and h.suspended_at is null;
 
 -- name: read_live_grants
--- Of these agent grants, those whose access token still opens their endpoint.
+-- Of these agent grants, those whose access token still opens their endpoint, as for a call.
 select o.grant_id
   from oauth_tokens o
+  join endpoints e on e.id = o.endpoint_id
+  join agents a on a.id = e.agent_id
  where o.grant_id = any (%(grant_ids)s)
-   and o.revoked_at is null and o.expires_at > clock();
+   and o.revoked_at is null and o.expires_at > clock()
+   and (a.owner_human_id = o.granted_by_human_id
+        or exists (select 1 from team_members m
+                     join humans g on g.id = m.human_id and g.suspended_at is null
+                    where m.team_id = a.owner_team_id and m.human_id = o.granted_by_human_id
+                      and m.role in ('owner', 'admin')));
 
 -- name: read_session
 -- Two ends: 12 hours without a request (expires_at), and 30 days after sign-in whatever happens.

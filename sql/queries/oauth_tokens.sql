@@ -23,7 +23,8 @@ update oauth_tokens o
 returning o.grant_id, o.endpoint_id;
 
 -- name: insert_grant
--- Whoever consented may have been suspended, and the endpoint may have ended, in this minute.
+-- In this minute whoever consented may have been suspended or have lost the right to configure the
+-- endpoint, and the endpoint may have ended.
 insert into oauth_tokens (token_hash, refresh_hash, family_hash, client_id, grant_id, endpoint_id,
                           human_id, name, scope_verbs, resource, granted_by_human_id, expires_at,
                           refresh_expires_at)
@@ -42,7 +43,11 @@ select %(token_hash)s, %(refresh_hash)s, %(family_hash)s, c.client_id, c.grant_i
  where c.code_hash = %(code_hash)s
    and (c.human_id is not null
         or (e.state = 'active' and (e.expires_at is null or e.expires_at > n.at)
-            and h.suspended_at is null and t.suspended_at is null))
+            and h.suspended_at is null and t.suspended_at is null
+            and exists (select 1 from human_endpoints r
+                         where r.endpoint_id = c.endpoint_id
+                           and r.human_id = c.granted_by_human_id
+                           and r.role in ('owner', 'admin'))))
 returning grant_id, round(extract(epoch from expires_at - clock()))::int as expires_in,
           coalesce(scope_verbs, '{}') as scopes;
 
@@ -63,7 +68,8 @@ update oauth_tokens
 returning grant_id, endpoint_id;
 
 -- name: mark_rotated
--- Fresh tokens in place of the old; nothing while the owner is suspended or the endpoint has ended.
+-- Fresh tokens in place of the old; nothing while the owner is suspended, the endpoint has ended, or
+-- who consented is suspended or may not configure it: the token waits, for they may again.
 update oauth_tokens o
    set token_hash = %(token_hash)s, refresh_hash = %(refresh_hash)s,
        token_verbs = %(verbs)s::text[],
@@ -80,7 +86,12 @@ update oauth_tokens o
    and p.token_hash = o.token_hash
    and u.suspended_at is null and h.suspended_at is null and t.suspended_at is null
    and (p.endpoint_id is null
-        or (e.state = 'active' and (e.expires_at is null or e.expires_at > n.at)))
+        or (e.state = 'active' and (e.expires_at is null or e.expires_at > n.at)
+            and exists (select 1 from human_endpoints r
+                          join humans g on g.id = r.human_id and g.suspended_at is null
+                         where r.endpoint_id = p.endpoint_id
+                           and r.human_id = p.granted_by_human_id
+                           and r.role in ('owner', 'admin'))))
 returning o.grant_id, floor(extract(epoch from o.expires_at - n.at))::int as expires_in,
           coalesce(o.token_verbs, o.scope_verbs, '{}') as scopes;
 

@@ -73,8 +73,8 @@ def test_every_wrong_operator_token_is_one_answer_in_its_own_realm(
     revoked = make.operator_token(make.human())
     make.run("update oauth_tokens set revoked_at = clock()")
     lane = make.endpoint()
-    make.run("insert into oauth_tokens (token_hash, endpoint_id) values (%s, %s)",
-             hash_token("agent-grant"), lane.id)
+    make.run("insert into oauth_tokens (token_hash, endpoint_id, granted_by_human_id)"
+             " values (%s, %s, %s)", hash_token("agent-grant"), lane.id, lane.owner_human_id)
     tokens = [revoked, "sbo_unknown", make.credential(lane), "agent-grant"]
 
     answers = [door.get("/api/probe/who")]
@@ -143,8 +143,8 @@ def test_a_tokens_last_use_is_stamped_too(door: FlaskClient, make: Make) -> None
 
 def test_an_agent_grant_stamps_itself_and_its_endpoint(door: FlaskClient, make: Make) -> None:
     lane = make.endpoint()
-    make.run("insert into oauth_tokens (token_hash, endpoint_id) values (%s, %s)",
-             hash_token("agent-grant"), lane.id)
+    make.run("insert into oauth_tokens (token_hash, endpoint_id, granted_by_human_id)"
+             " values (%s, %s, %s)", hash_token("agent-grant"), lane.id, lane.owner_human_id)
 
     assert bearer(door, "/agent/probe/who", "agent-grant").status_code == 200
     assert make.value("select last_used_at from oauth_tokens") is not None

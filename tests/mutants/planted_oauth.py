@@ -12,6 +12,7 @@ HTTP = "tests/api/test_oauth.py"
 
 SQL = "sql/queries/oauth_tokens.sql"
 CODES = "sql/queries/oauth.sql"
+IDENTITY = "sql/queries/identity.sql"
 ACTS = "app/transactions/oauth_tokens.py"
 ASKING = "app/reads/oauth_asking.py"
 
@@ -46,11 +47,37 @@ OAUTH = (
     Mutant("the suspended are served", SQL,
            "   and u.suspended_at is null and h.suspended_at is null and t.suspended_at is null\n",
            "", (TOKENS, "-k", "suspended")),
-    Mutant("a grant opens what the endpoint lacks", "sql/queries/identity.sql",
+    Mutant("a demoted admin's code is good", SQL,
+           "\n            and exists (select 1 from human_endpoints r\n"
+           "                         where r.endpoint_id = c.endpoint_id\n"
+           "                           and r.human_id = c.granted_by_human_id\n"
+           "                           and r.role in ('owner', 'admin'))", "",
+           (TOKENS, "-k", "may_configure and demoted")),
+    Mutant("any member of the team may renew", SQL,
+           "                         where r.endpoint_id = p.endpoint_id\n"
+           "                           and r.human_id = p.granted_by_human_id\n"
+           "                           and r.role in ('owner', 'admin')",
+           "                         where r.endpoint_id = p.endpoint_id\n"
+           "                           and r.human_id = p.granted_by_human_id",
+           (TOKENS, "-k", "may_configure and demoted")),
+    Mutant("a demoted admin's app goes on", IDENTITY,
+           "\n                      and m.role in ('owner', 'admin')", "",
+           (TOKENS, "-k", "may_configure and demoted")),
+    Mutant("a removed admin's app goes on", IDENTITY,
+           "m.human_id = o.granted_by_human_id\n", "true\n",
+           (TOKENS, "-k", "may_configure and removed")),
+    Mutant("a suspended admin's app goes on", IDENTITY,
+           "join humans g on g.id = m.human_id and g.suspended_at is null",
+           "join humans g on g.id = m.human_id", (TOKENS, "-k", "may_configure and suspended")),
+    Mutant("a demoted admin's stream goes on", IDENTITY,
+           "   and o.revoked_at is null and o.expires_at > clock()\n   and (",
+           "   and o.revoked_at is null and o.expires_at > clock()\n   and (true or ",
+           (HTTP, "-k", "stream_ends")),
+    Mutant("a grant opens what the endpoint lacks", IDENTITY,
            "       array(select v.verb from unnest(e.scope_verbs) v (verb)",
            "       array(select v.verb from unnest(o.scope_verbs) v (verb)",
            (TOKENS, "-k", "endpoint_lacks")),
-    Mutant("narrowing is not kept", "sql/queries/identity.sql",
+    Mutant("narrowing is not kept", IDENTITY,
            "\n                and (o.token_verbs is null or v.verb = any (o.token_verbs))", "",
            (TOKENS, "-k", "never_widen")),
     Mutant("a redirect URI by its beginning", ASKING, "or uri not in found.redirect_uris",

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import uuid
 from dataclasses import dataclass
 
 import pytest
 import urllib3
 
 from app.domain.callers import Endpoint, Human
+from app.domain.tokens import hash_token
 from tests.support.client import COOKIE
 from tests.support.ears import listening
 from tests.support.events import Events
@@ -32,6 +34,7 @@ class Scene:
     owner_api: HttpCaller
     api: HttpCaller
     drain: HttpCaller
+    app: HttpCaller
     session: str
 
     def set_role(self, role: str) -> None:
@@ -61,11 +64,15 @@ def scene(pair: Fleet) -> Scene:
     make.policy(queue, max_in_flight=5)
     make.policy(make.queue_id(lane), max_in_flight=4)
     make.grant(lane, queue)
+    ours, token = make.endpoint(owner, team), f"sba_{uuid.uuid4()}"
+    make.run("insert into oauth_tokens (token_hash, endpoint_id, scope_verbs, granted_by_human_id)"
+             " values (%s, %s, '{claim}', %s)", hash_token(token), ours.id, member.id)
     return Scene(
         pair=pair, team=team, queue=queue, member=member, lane=lane,
         owner_api=operator(pair[0].url, make.operator_token(owner)),
         api=operator(pair[1].url, make.operator_token(member)),
         drain=agent(pair[1].url, make.credential(lane)), session=make.session(member),
+        app=agent(pair[1].url, token),
     )  # fmt: skip
 
 
@@ -93,17 +100,19 @@ def test_api_page_and_verb_follow_each_change_of_role(scene: Scene) -> None:
             outcome(scene.api.request("PUT", budget, {"max_in_flight": len(seen) + 5})),
             scene.page(queue), scene.page(f"{queue}/budget"), scene.page(f"/teams/{slug}/edit"),
             outcome(scene.drain.call("admission_status", queue=scene.queue.name)),
+            outcome(scene.app.call("whoami")),
         ))  # fmt: skip
 
-    hidden = "404 not_found"
-    works = ("200", "403 role_required", hidden, hidden, 200, 404, 403, "200")
+    # The last is an app that the member let work as the team's endpoint, when they were an admin.
+    hidden, gone = "404 not_found", "401 unauthenticated"
+    works = ("200", "403 role_required", hidden, hidden, 200, 404, 403, "200", gone)
     assert seen == [
         ("member", *works),
-        ("admin", "200", "200", "200", "200", 200, 200, 200, "200"),
+        ("admin", "200", "200", "200", "200", 200, 200, 200, "200", "200"),
         ("member", *works),
-        ("owner", "200", "200", "200", "200", 200, 200, 200, "200"),
-        ("admin", "200", "200", "200", "200", 200, 200, 200, "200"),
-        ("removed", hidden, hidden, hidden, hidden, 404, 404, 404, hidden),
+        ("owner", "200", "200", "200", "200", 200, 200, 200, "200", "200"),
+        ("admin", "200", "200", "200", "200", 200, 200, 200, "200", "200"),
+        ("removed", hidden, hidden, hidden, hidden, 404, 404, 404, hidden, gone),
     ]
 
 

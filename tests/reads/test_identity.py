@@ -52,8 +52,9 @@ def test_an_agent_grant_opens_its_endpoint_until_it_or_the_endpoint_ends(
     made = make.endpoint(expires_at=make.now() + timedelta(hours=2))
     verbs = sorted(made.verbs)
     _grant(make, "granted", "endpoint_id", made.id, client_id="c", scope_verbs=verbs,
-           expires_at=make.now() + timedelta(hours=1))
-    _grant(make, "longer", "endpoint_id", made.id, client_id="d", scope_verbs=verbs)
+           granted_by_human_id=made.owner_human_id, expires_at=make.now() + timedelta(hours=1))
+    _grant(make, "longer", "endpoint_id", made.id, client_id="d", scope_verbs=verbs,
+           granted_by_human_id=made.owner_human_id)
 
     found = identity.endpoint_by_token(db, "granted")
 
@@ -68,7 +69,7 @@ def test_an_agent_grant_opens_its_endpoint_until_it_or_the_endpoint_ends(
 
 def test_a_grant_without_verbs_opens_none(db: Database, make: Make) -> None:
     made = make.endpoint()
-    _grant(make, "bare", "endpoint_id", made.id)
+    _grant(make, "bare", "endpoint_id", made.id, granted_by_human_id=made.owner_human_id)
 
     found = identity.endpoint_by_token(db, "bare")
 

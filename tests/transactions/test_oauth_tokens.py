@@ -8,14 +8,14 @@ from datetime import timedelta
 import pytest
 
 from app.db.database import Database
-from app.domain.callers import Human
+from app.domain.callers import Endpoint, Human
 from app.domain.oauth import Fault
 from app.domain.verbs import BASICS
 from app.reads import identity
 from app.transactions import endpoints, oauth_tokens
 from app.transactions.oauth_tokens import Issued
 from tests.support.clock import Clock
-from tests.support.make import Make
+from tests.support.make import Make, Team
 from tests.support.oauth import AGENT, CALLBACK, OPERATOR, App, an_app, fault, had, proven_by
 from tests.support.race import all_returned, together
 
@@ -322,6 +322,87 @@ def test_nothing_is_renewed_while_the_owner_is_suspended(
     make.run(f"update {table} set suspended_at = null")
 
     assert isinstance(app_of_ada.refresh(issued.refresh_token), Issued)
+
+
+# --- an agent grant holds while who gave it may configure the endpoint -------------------------
+
+
+@pytest.fixture
+def shared(make: Make, ada: Human) -> tuple[Team, Endpoint]:
+    """A team in which Ada is an admin, and its endpoint, vended by its owner."""
+    team, owner = make.team(), make.human()
+    make.member(team, owner, "owner")
+    make.member(team, ada, "admin")
+    return team, make.endpoint(owner, team)
+
+
+LOSSES = {
+    "demoted": ("update team_members set role = 'member' where human_id = %s",
+                "update team_members set role = 'admin' where human_id = %s"),
+    "removed": ("delete from team_members where human_id = %s",
+                "insert into team_members (team_id, human_id, role, source)"
+                " select id, %s, 'owner', 'manual' from teams"),
+    "suspended": ("update humans set suspended_at = clock() where id = %s",
+                  "update humans set suspended_at = null where id = %s"),
+}  # fmt: skip
+
+
+@pytest.mark.rule("identity.md: OAuth server")
+@pytest.mark.parametrize("loss", LOSSES)
+def test_an_agent_grant_works_only_while_who_gave_it_may_configure_the_endpoint(
+    db: Database, make: Make, app_of_ada: App, ada: Human, shared: tuple[Team, Endpoint], loss: str
+) -> None:
+    lane, (takes, gives) = shared[1], LOSSES[loss]
+    issued, early = app_of_ada.tokens(ada, lane), app_of_ada.allowed(ada, lane)
+    later = app_of_ada.allowed(ada, lane)
+    grant = identity.endpoint_by_token(db, issued.access_token)
+    assert grant is not None
+    assert grant.grant_id is not None
+
+    make.run(takes, ada.id)
+    assert fault(app_of_ada.redeem(early)) == "invalid_grant"
+    assert not opens_agent(db, issued)
+    assert identity.live_grants(db, {grant.grant_id}) == set()
+    assert fault(app_of_ada.refresh(issued.refresh_token)) == "invalid_grant"
+    assert identity.endpoint_by_token(db, make.credential(lane)) is not None
+
+    make.run(gives, ada.id)
+    assert opens_agent(db, issued)
+    assert identity.live_grants(db, {grant.grant_id}) == {grant.grant_id}
+    assert opens_agent(db, had(app_of_ada.refresh(issued.refresh_token)))
+    assert opens_agent(db, had(app_of_ada.redeem(later)))
+    assert fault(app_of_ada.redeem(early)) == "invalid_grant"
+
+
+@pytest.mark.rule("identity.md: OAuth server")
+def test_a_grant_of_one_admin_outlives_the_role_of_another_and_one_source_of_their_own(
+    db: Database, make: Make, app_of_ada: App, ada: Human, shared: tuple[Team, Endpoint]
+) -> None:
+    team, lane = shared
+    other = make.human()
+    make.member(team, other, "admin")
+    make.member(team, ada, "admin", source="oidc_group")
+    issued = app_of_ada.tokens(ada, lane)
+
+    make.remove_member(team, other)
+    make.run("update team_members set role = 'member' where human_id = %s and source = 'manual'",
+             ada.id)
+    assert opens_agent(db, issued)
+    assert isinstance(app_of_ada.refresh(issued.refresh_token), Issued)
+
+
+@pytest.mark.rule("identity.md: Ways in")
+def test_a_grant_of_a_suspended_owner_is_told_so_and_not_refused_as_unknown(
+    db: Database, make: Make, app_of_ada: App, ada: Human, shared: tuple[Team, Endpoint]
+) -> None:
+    held = [app_of_ada.tokens(ada, lane) for lane in (make.endpoint(ada), shared[1])]
+
+    make.run("update teams set suspended_at = clock()")
+    of_team = identity.endpoint_by_token(db, held[1].access_token)
+    make.run("update humans set suspended_at = clock()")
+    of_ada = identity.endpoint_by_token(db, held[0].access_token)
+
+    assert [found is not None and found.is_suspended for found in (of_team, of_ada)] == [True] * 2
 
 
 @pytest.mark.parametrize("which", ["access", "refresh", "rotated"])

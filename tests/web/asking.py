@@ -52,9 +52,10 @@ def grant(make: Make, subject: Human | Endpoint, name: str = "Widget agent") -> 
     is_agent = isinstance(subject, Endpoint)
     make.run(
         "insert into oauth_tokens (token_hash, grant_id, client_id, human_id, endpoint_id,"
-        " scope_verbs, expires_at, refresh_expires_at) values"
-        " (%s, %s, %s, %s, %s, %s, clock() + interval '1 hour', clock() + interval '30 days')",
+        " scope_verbs, granted_by_human_id, expires_at, refresh_expires_at) values"
+        " (%s, %s, %s, %s, %s, %s, %s, clock() + interval '1 hour', clock() + interval '30 days')",
         hashlib.sha256(made.bytes).hexdigest(), made, app.client_id,
         None if is_agent else subject.id, subject.id if is_agent else None,
-        sorted(subject.verbs) if isinstance(subject, Endpoint) else None)
+        sorted(subject.verbs) if isinstance(subject, Endpoint) else None,
+        subject.vended_by_human_id if isinstance(subject, Endpoint) else subject.id)
     return made
