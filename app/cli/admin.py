@@ -40,7 +40,7 @@ def admin() -> None:
 @click.option("--email", metavar="E", help="A label; nobody signs in by it.")
 @pass_host
 def create_human(host: Host, name: str, email: str | None) -> None:
-    """Create a human; print a sign-in link and an operator token of theirs."""
+    """Create a human; print a sign-in link and operator token."""
     with host.open_database() as db:
         try:
             human = people.create_human(db, display_name=name, email=email)
@@ -70,7 +70,10 @@ def login_url(host: Host, who: str) -> None:
 @click.option("--name", metavar="T", help="What to call the token.")
 @pass_host
 def token(host: Host, who: str, name: str | None) -> None:
-    """Print a fresh operator token, alone on its line so that `login --token-stdin` can read it."""
+    """Print a fresh operator token.
+
+    It is alone on its line, so that `login --token-stdin` can read it.
+    """
     with host.open_database() as db:
         human = humans.by_id_or_name(db, who)
         try:
@@ -85,7 +88,7 @@ def token(host: Host, who: str, name: str | None) -> None:
 @click.argument("value", required=False)
 @pass_host
 def setting(host: Host, key: str | None, value: str | None) -> None:
-    """List the settings kept in the database, print one, or change one.
+    """List the settings in the database, print or change one.
 
     A change holds at once, on every server of the database.
     """

@@ -66,12 +66,12 @@ def dump(host: Host, file: str) -> None:
 @click.argument("file")
 @pass_host
 def load(host: Host, file: str) -> None:
-    """Load FILE, or standard input when FILE is -, into an empty database, then migrate it.
+    """Load FILE into an empty database, then migrate it.
 
-    The key of the dumped database must be in its place first: secret.key in the data folder, or
-    SWITCHBOARD_SECRET_ENCRYPTION_KEY. Sign-ins, operator tokens, credentials of endpoints and the
-    URLs of webhooks are those of the dump, and go on working where the base URL is the same; what
-    was revoked or rotated after the dump is as it was before.
+    FILE may be -, for standard input. The key of the dumped database must be in its place first:
+    secret.key in the data folder, or SWITCHBOARD_SECRET_ENCRYPTION_KEY. Sign-ins, operator tokens,
+    credentials of endpoints and the URLs of webhooks are those of the dump, and go on working where
+    the base URL is the same; what was revoked or rotated after the dump is as it was before.
 
     Nothing is changed when the dump is damaged, cut off or newer than this release, when the
     database holds rows, or when the key does not open the secrets of the dump.

@@ -37,7 +37,7 @@ def queue() -> None:
 
 @queue.group(cls=Branch)
 def budget() -> None:
-    """A queue's policy: how many claims in a window of time, how many todos in flight."""
+    """A queue's limits on claims in a window and todos in flight."""
 
 
 @budget.command("show")
@@ -45,10 +45,10 @@ def budget() -> None:
 @click.argument("name", metavar="[QUEUE]", required=False)
 @pass_host
 def show_budget(host: Host, endpoint: str | None, name: str | None) -> None:
-    """List policies, those of ENDPOINT, or one QUEUE with its windows and changes.
+    """List policies, those of ENDPOINT, or one QUEUE's.
 
-    ENDPOINT is a slug or id, or team:SLUG for a team's queue. A member of a team who is no admin
-    sees how its queues stand on the board.
+    That of one queue comes with its windows and its changes. ENDPOINT is a slug or id, or team:SLUG
+    for a team's queue. A member of a team who is no admin sees how its queues stand on the board.
     """
     server = operator(host)
     if endpoint is not None and name is not None:
@@ -77,11 +77,11 @@ def set_budget(
     per_week: int | None, tz: str | None, start: str | None, weekday: str | None,
     max_in_flight: int | None, reason: str | None,
 ) -> None:  # fmt: skip
-    """Replace the policy of a queue: the flags describe the whole policy.
+    """Replace the policy of a queue by what the flags say.
 
-    Nothing is read first and nothing is kept: a limit that you do not name is removed. Set a cap,
-    then set only --per-day, and the cap is gone. A limit of 0 pauses the queue. Usage stays, and
-    the next claim obeys.
+    They describe the whole policy. Nothing is read first and nothing is kept: a limit that you do
+    not name is removed. Set a cap, then set only --per-day, and the cap is gone. A limit of 0
+    pauses the queue. Usage stays, and the next claim obeys.
 
     \b
     switchboard queue budget set lane-m-k3x9 lane-m --per-day 100 --tz Europe/Berlin
@@ -100,7 +100,10 @@ def set_budget(
 @click.option("--reason", metavar="TEXT", help="Why, for whoever reads the changes.")
 @pass_host
 def clear_budget(host: Host, endpoint: str, name: str, reason: str | None) -> None:
-    """Take the policy of a queue away; what it has used and who changed it stay on record."""
+    """Take the policy of a queue away.
+
+    What it has used and who changed it stay on record.
+    """
     answer = operator(host).delete(_path(endpoint, name), {"reason": reason})
     show(answer, lambda body: ["cleared" if body.get("deleted") is True else "no policy"])
 

@@ -18,7 +18,7 @@ from app.reads.checkup import Patient
 @click.command("doctor", cls=Leaf)
 @pass_host
 def doctor(host: Host) -> int:
-    """On the server host: check database, settings, secrets and disk; say what to do.
+    """On the server host: check database, settings, secrets, disk.
 
     One line for each check, with what to do under it. Exit code 1 when one fails; a warning does
     not count. It changes nothing and migrates nothing. Settings are read from this shell: give it

@@ -76,10 +76,11 @@ def vend(
     webhook_source: str | None,
     team: str | None,
 ) -> None:
-    """Vend an endpoint to the agent NAME; its credential is shown this once.
+    """Vend an endpoint to the agent NAME.
 
-    A webhook is always made with it, for its first queue. One of type generic has no signature: its
-    URL is the only proof, and whoever knows it can deliver. Queues and verbs never change later.
+    Its credential is shown this once. A webhook is always made with it, for its first queue. One of
+    type generic has no signature: its URL is the only proof, and whoever knows it can deliver.
+    Queues and verbs never change later.
     """
     body: dict[str, Json] = {
         "name": name,
@@ -111,7 +112,10 @@ def edit(host: Host, ref: str, default_lease: int | str) -> None:
 @click.option("-y", "--yes", "sure", is_flag=True, help="Do not ask.")
 @pass_host
 def revoke(host: Host, ref: str, *, sure: bool) -> None:
-    """Revoke an endpoint for good: its credential stops, its open todos are dead-lettered."""
+    """Revoke an endpoint for good.
+
+    Its credential stops, and its open todos are dead-lettered.
+    """
     server = operator(host)
     if agreed(f"Revoke {ref} for good?", skip=sure):
         answer = server.post(f"/endpoints/{segment(ref)}/revoke")

@@ -23,10 +23,10 @@ from app.domain.values import Json
               help="Read an operator token from standard input instead.")
 @pass_host
 def login(host: Host, url: str | None, *, no_browser: bool, token_stdin: bool) -> None:
-    """Log in to the server at URL (SWITCHBOARD_URL by default) and remember it.
+    """Log in to the server at URL and remember it.
 
-    A browser opens where you allow it, and comes back to a port of this machine. Where no browser
-    of this machine can, give an operator token:
+    URL is that of SWITCHBOARD_URL by default. A browser opens where you allow it, and comes back to
+    a port of this machine. Where no browser of this machine can, give an operator token:
 
     \b
     switchboard login https://board.example.org

@@ -19,7 +19,10 @@ _UNTIL = click.option(
 @_UNTIL
 @pass_host
 def clock_in(host: Host, ref: str, until: str | None) -> None:
-    """Let doorbells ring for REF, whatever its shift says, up to the shift's next boundary."""
+    """Let doorbells ring for REF, whatever its shift says.
+
+    It holds up to the shift's next boundary, or until the instant you name.
+    """
     _show(_override(host, ref, "in", until))
 
 
@@ -28,7 +31,10 @@ def clock_in(host: Host, ref: str, until: str | None) -> None:
 @_UNTIL
 @pass_host
 def clock_out(host: Host, ref: str, until: str | None) -> None:
-    """Let no doorbell ring for REF, up to its shift's next boundary; it may work all the same."""
+    """Let no doorbell ring for REF; it may work all the same.
+
+    It holds up to its shift's next boundary, or until the instant you name.
+    """
     _show(_override(host, ref, "out", until))
 
 
@@ -36,7 +42,10 @@ def clock_out(host: Host, ref: str, until: str | None) -> None:
 @click.argument("ref")
 @pass_host
 def presence(host: Host, ref: str) -> None:
-    """Say whether REF is in, by whose word, until when, and how much waits for it."""
+    """Say whether REF is in, and how much waits for it.
+
+    It says by whose word, too, and until when.
+    """
     _show(operator(host).get(f"/endpoints/{segment(ref)}/presence"))
 
 
@@ -46,10 +55,11 @@ def presence(host: Host, ref: str) -> None:
 @click.option("--clear", "clears", is_flag=True, help="Take the shift away.")
 @pass_host
 def shift(host: Host, ref: str, shift: str | None, *, clears: bool) -> None:
-    """Show the shift of REF, or set SHIFT, such as "TZ=Europe/Berlin Mon-Fri 09:00-17:00".
+    """Show the shift of REF, set SHIFT, or take it away.
 
-    A semicolon separates several windows. A window without days holds every day; one that ends
-    before it begins runs into the next day. The zone is UTC unless SHIFT begins with TZ=ZONE.
+    SHIFT is written like "TZ=Europe/Berlin Mon-Fri 09:00-17:00". A semicolon separates several
+    windows. A window without days holds every day; one that ends before it begins runs into the
+    next day. The zone is UTC unless SHIFT begins with TZ=ZONE.
 
     \b
     switchboard endpoint shift lane-m "TZ=Europe/Berlin Mon-Thu 09:00-17:00; Fri 09:00-13:00"

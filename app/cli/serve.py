@@ -12,7 +12,7 @@ from app.cli.output import show_value
 @click.command(cls=Leaf)
 @pass_host
 def serve(host: Host) -> int:
-    """Migrate, then serve pages, APIs and background jobs until stopped."""
+    """Migrate, then serve pages, APIs and jobs until stopped."""
     return host.serve()
 
 

@@ -84,7 +84,10 @@ def edit(
 @click.option("-y", "--yes", "sure", is_flag=True, help="Do not ask.")
 @pass_host
 def delete(host: Host, slug: str, *, sure: bool) -> None:
-    """Delete a team that has no active endpoint and no open todo; its slug rests for 30 days."""
+    """Delete a team without active endpoints and open todos.
+
+    Its slug rests for 30 days.
+    """
     server = operator(host)
     if agreed(f"Delete the team {slug} for good?", skip=sure):
         answer = server.delete(team_path(slug))
@@ -95,7 +98,10 @@ def delete(host: Host, slug: str, *, sure: bool) -> None:
 @SLUG
 @pass_host
 def leave(host: Host, slug: str) -> None:
-    """Leave a team; what you and your endpoints hold of its queues is released."""
+    """Leave a team; what you hold of its queues is released.
+
+    What your endpoints hold of them is released, too.
+    """
     answer = operator(host).post(team_path(slug, "leave"))
     show(answer, lambda body: [f"You left {word(body.get('slug'), slug)}."])
 
@@ -105,7 +111,10 @@ def leave(host: Host, slug: str) -> None:
 @click.argument("human")
 @pass_host
 def transfer(host: Host, slug: str, human: str) -> None:
-    """Make the member HUMAN (an id of `team member list`) owner in your place; you stay admin."""
+    """Make the member HUMAN owner in your place.
+
+    HUMAN is an id of `team member list`. You stay admin.
+    """
     answer = operator(host).post(team_path(slug, "transfer"), {"human_id": human})
     show(answer, lambda body: [f"{human} owns {word(body.get('slug'), slug)};"
                                f" you are {word(body.get('role'))}."])
@@ -116,7 +125,10 @@ def transfer(host: Host, slug: str, human: str) -> None:
 @click.argument("queue", type=TeamQueueName())
 @pass_host
 def grant(host: Host, ref: str, queue: TeamQueue) -> None:
-    """Let the endpoint REF drain a team's queue, written team:SLUG/NAME."""
+    """Let the endpoint REF drain a team's queue.
+
+    QUEUE is written team:SLUG/NAME.
+    """
     answer = operator(host).put(_grant_path(ref, queue), {})
     show(answer, lambda body: [f"{ref} drains {word(body.get('queue'), str(queue))}."])
 
@@ -126,7 +138,10 @@ def grant(host: Host, ref: str, queue: TeamQueue) -> None:
 @click.argument("queue", type=TeamQueueName())
 @pass_host
 def ungrant(host: Host, ref: str, queue: TeamQueue) -> None:
-    """Let REF drain a team's queue no more; what it holds of it is released."""
+    """Let REF drain a team's queue no more.
+
+    What it holds of it is released.
+    """
     answer = operator(host).delete(_grant_path(ref, queue))
     show(answer, lambda body: [f"{ref} does not drain {word(body.get('queue'), str(queue))}."])
 

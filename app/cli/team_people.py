@@ -27,7 +27,10 @@ def member() -> None:
 @SLUG
 @pass_host
 def list_members(host: Host, slug: str) -> None:
-    """List the members of a team; HUMAN is the id that other commands take."""
+    """List the members of a team.
+
+    HUMAN is the id that other commands take.
+    """
     _table(host, team_path(slug, "members"), "members",
            ("human_id", "display_name", "role", "source"),
            ("HUMAN", "NAME", "ROLE", "SOURCE"), hint="No members.")  # fmt: skip
@@ -39,7 +42,10 @@ def list_members(host: Host, slug: str) -> None:
 @click.argument("role", type=click.Choice(ROLES))
 @pass_host
 def change_role(host: Host, slug: str, human: str, role: str) -> None:
-    """Make a member a member, an admin or an owner; it holds from their next act on."""
+    """Make a member a member, an admin or an owner.
+
+    It holds from their next act on.
+    """
     answer = operator(host).patch(team_path(slug, "members", human), {"role": role})
     show(answer, lambda body: [f"{word(body.get('display_name'), human)} is"
                                f" {word(body.get('role'), role)} of {slug}."])
@@ -50,7 +56,10 @@ def change_role(host: Host, slug: str, human: str, role: str) -> None:
 @click.argument("human")
 @pass_host
 def remove_member(host: Host, slug: str, human: str) -> None:
-    """Take a member out of a team; what they hold of its queues is released."""
+    """Take a member out of a team.
+
+    What they hold of its queues is released.
+    """
     answer = operator(host).delete(team_path(slug, "members", human))
     show(answer, lambda body: [f"{word(body.get('human_id'), human)} is out of {slug}."])
 
@@ -66,9 +75,10 @@ def invite() -> None:
 @click.option("--role", type=click.Choice(ROLES), help="As what they join; member by default.")
 @pass_host
 def create_invite(host: Host, slug: str, email: str, role: str | None) -> None:
-    """Make a link that joins a team: good once, for 7 days, and shown this once.
+    """Make a link that joins a team.
 
-    Nothing is mailed. EMAIL is a label for your list; whoever holds the link may use it.
+    It is good once, for 7 days, and shown this once. Nothing is mailed. EMAIL is a label for your
+    list; whoever holds the link may use it.
     """
     body: dict[str, Json] = {"email": email, **({"role": role} if role else {})}
     show(operator(host).post(team_path(slug, "invites"), body), _invited)
@@ -101,7 +111,10 @@ def revoke_invite(host: Host, slug: str, invite_id: str, *, sure: bool) -> None:
 @invite.command("accept")
 @pass_host
 def accept_invite(host: Host) -> None:
-    """Join a team: the link, or the token in it, is read from standard input."""
+    """Join a team by a link.
+
+    The link, or the token in it, is read from standard input.
+    """
     server, token = operator(host), _read_token()
     try:
         answer = server.post("/invites/accept", {"token": token})
@@ -134,8 +147,9 @@ def list_groups(host: Host, slug: str) -> None:
               help="As what its people are in the team.")
 @pass_host
 def add_group(host: Host, slug: str, name: str, role: str) -> None:
-    """Let the people of GROUP be in a team: at once whose last sign-in carried it.
+    """Let the people of GROUP be in a team.
 
+    Who carried it at their last sign-in is in at once, everybody else from the sign-in that does.
     It must be a group that your own last sign-in carried.
     """
     answer = operator(host).post(team_path(slug, "group-links"), {"group": name, "role": role})

@@ -14,7 +14,10 @@ from app.domain.values import Json
 
 @click.group(cls=Branch)
 def queue() -> None:
-    """Queues that a team shares; its endpoints, and those of its members, may drain them."""
+    """Queues that a team shares.
+
+    Its endpoints, and those of its members, may drain them.
+    """
 
 
 @queue.command("list")

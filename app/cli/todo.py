@@ -53,7 +53,9 @@ def push(
     host: Host, ref: str, title: str, queue: str | None, kind: str | None,
     payload: Given | None, key: str | None,
 ) -> None:  # fmt: skip
-    """Give the endpoint REF a todo, or a team's queue: team:SLUG as REF, with --queue.
+    """Give the endpoint REF a todo, or a team's queue.
+
+    A team is written team:SLUG as REF, and needs --queue.
 
     \b
     switchboard todo push lane-m-k3x9 "Look at issue 41"
@@ -113,7 +115,7 @@ def show_todo(host: Host, todo_id: str) -> None:
 @click.argument("todo_id", metavar="ID")
 @pass_host
 def retry(host: Host, todo_id: str) -> None:
-    """Make a failed todo pending again, its attempts counted from zero."""
+    """Make a failed todo pending again; attempts count anew."""
     _settled(_act(host, todo_id, "retry", {}))
 
 

@@ -19,11 +19,11 @@ from app.reads.verifying import Charge
 @click.argument("queue", required=False)
 @pass_host
 def verify(host: Host, endpoint: str | None, queue: str | None) -> int:
-    """On the server host: compare units charged with the attempts marked as charged.
+    """On the server host: compare units charged with attempts.
 
-    One line for every window of every policy, cleared ones too, or of one queue. A window older
-    than 35 days, or one whose attempts retention may have deleted, is left out. Exit code 1 when a
-    single one is unequal.
+    Those are the attempts marked as charged. One line for every window of every policy, cleared
+    ones too, or of one queue. A window older than 35 days, or one whose attempts retention may have
+    deleted, is left out. Exit code 1 when a single one is unequal.
     """
     address = None if endpoint is None or queue is None else (endpoint, queue)
     if endpoint is not None and address is None:

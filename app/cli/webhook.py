@@ -40,7 +40,10 @@ def list_webhooks(host: Host, ref: str | None) -> None:
               help="The queue its todos go to; team:SLUG/NAME for a team's.")
 @pass_host
 def create(host: Host, ref: str, source_type: str, queue: str) -> None:
-    """Make a webhook for the endpoint REF; a signing secret is shown this once."""
+    """Make a webhook for the endpoint REF.
+
+    A signing secret is shown this once.
+    """
     body: dict[str, Json] = {"source_type": source_type, "target_queue": queue}
     show(operator(host).post(f"/endpoints/{segment(ref)}/webhooks", body), _made)
 
@@ -49,7 +52,10 @@ def create(host: Host, ref: str, source_type: str, queue: str) -> None:
 @click.argument("webhook_id", metavar="ID")
 @pass_host
 def rotate(host: Host, webhook_id: str) -> None:
-    """Give a webhook a new address and secret; the old ones stop at once."""
+    """Give a webhook a new address and secret.
+
+    The old ones stop at once.
+    """
     show(operator(host).post(f"/webhooks/{segment(webhook_id)}/rotate"), _made)
 
 
@@ -68,7 +74,10 @@ def delete(host: Host, webhook_id: str) -> None:
 @click.option("--remove", "removed", multiple=True, metavar="REF", help="One to copy to no more.")
 @pass_host
 def routes(host: Host, webhook_id: str, added: Sequence[str], removed: Sequence[str]) -> None:
-    """List, add and remove the endpoints that get a copy of each delivery."""
+    """List, add and remove endpoints that get copies too.
+
+    Each gets a copy of every delivery.
+    """
     server, path = operator(host), f"/webhooks/{segment(webhook_id)}/routes"
     for ref in added:
         server.post(path, {"endpoint": ref})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Iterator
 from dataclasses import replace
 
 import click
@@ -80,6 +81,29 @@ def test_nothing_is_coloured_when_piped(cli: Cli, fake: FakeServer) -> None:
     fake.script = lambda _: ok(endpoints=[{"slug": "a", "state": "active", "queues": ["q"]}])
 
     assert "\x1b" not in cli("endpoints").out
+
+
+def test_no_list_of_commands_cuts_what_it_says_of_one(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    groups = [*_groups(switchboard)]
+    cut = []
+    for words in groups:
+        lines = cli(*words, "-h").out.partition("\nCommands:\n")[2].splitlines()
+        assert lines, words
+        cut += [(*words, line) for line in lines if "..." in line]
+
+    assert cut == []
+    assert {(), ("team",), ("queue", "budget"), ("team", "invite")} <= {*groups}
+
+
+def _groups(group: click.Group, *words: str) -> Iterator[tuple[str, ...]]:
+    """The words of a group and of every group in it."""
+    yield words
+    for name, command in group.commands.items():
+        if isinstance(command, click.Group):
+            yield from _groups(command, *words, name)
 
 
 class Terminal(io.StringIO):
