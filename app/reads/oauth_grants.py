@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from app.db.database import Database, many, one
+from app.db.database import Database, many, one, value
 from app.db.statements import load
 from app.domain.callers import Human
 from app.domain.errors import NotFound
@@ -55,3 +55,10 @@ def held_grant(db: Database, human: Human, grant_id: str) -> HeldGrant:
     if found is None:
         raise NotFound
     return found
+
+
+def is_ended(db: Database, human: Human, grant_id: str) -> bool:
+    """Whether a grant that the human may end was ended; not so for a foreign and an unknown one."""
+    params = {"human_id": human.id, "grant_id": parse_uuid(grant_id)}
+    with db.reading() as conn:
+        return bool(value(conn, SQL["read_is_ended"], params))

@@ -10,7 +10,7 @@ from app.db.database import Connection, Database, many, one, value
 from app.db.statements import load
 from app.domain.callers import Human
 from app.domain.errors import NotFound, RoleRequired
-from app.domain.references import endpoint_reference
+from app.domain.references import endpoint_reference, parse_uuid
 from app.domain.teams import rank
 from app.domain.values import Json
 
@@ -159,6 +159,17 @@ def list_group_links(db: Database, human: Human, ref: str) -> list[GroupLinkRow]
     with db.reading() as conn:
         team = require(conn, human, ref, "admin")
         return many(conn, SQL["list_group_links"], _ids(human, team), GroupLinkRow)
+
+
+def did(db: Database, human: Human, team_id: str, action: str) -> bool:
+    """Whether the human's own act of the last hour is in the record of the team by that id.
+
+    For a form that arrives twice, also of a team they are not in any more. It tells of nobody
+    else's act, nor whether there is such a team.
+    """
+    params = {"human_id": human.id, "team_id": parse_uuid(team_id), "action": action}
+    with db.reading() as conn:
+        return bool(value(conn, SQL["read_own_act"], params))
 
 
 def recent_audit(db: Database, human: Human, ref: str) -> list[AuditRow]:

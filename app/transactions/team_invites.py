@@ -187,6 +187,16 @@ def look(db: Database, token: str) -> InviteSeen | None:
         return one(conn, SQL["read_live"], {"token_sha256": hash_token(token)}, InviteSeen)
 
 
+def joined_by(db: Database, human: Human, token: str) -> str | None:
+    """The slug of the team that the human joined by this link themselves, and is in still; None
+    for every other link.
+    """
+    params = {"token_sha256": hash_token(token), "human_id": human.id}
+    with db.reading() as conn:
+        found = value(conn, SQL["read_joined"], params)
+    return found if isinstance(found, str) else None
+
+
 def _join(db: Database, conn: Connection, human: Human, team_id: UUID, role: str) -> str:
     params = {"team_id": team_id, "human_id": human.id}
     held = one(conn, SQL["read_roles"], params, _Roles) or _Roles(manual=None, strongest=None)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from flask import Blueprint, render_template
 from flask.typing import ResponseReturnValue
 
+from app.domain.errors import NotFound
 from app.domain.isolating import isolate
 from app.domain.verbs import ADMISSION
 from app.edge.deps import database, human
@@ -71,10 +72,16 @@ def confirm_revoke(grant_id: str) -> ResponseReturnValue:
 @bp.post("/settings/apps/<grant_id>/revoke")
 @acts("Disconnect the app")
 def revoke(grant_id: str) -> ResponseReturnValue:
-    """End a grant with all its tokens, at once in every process."""
-    name = _held(grant_id).name
-    ending.revoke(database(), human(), grant_id)
-    return see("/settings/apps", flash=f"{isolate(name)} is disconnected. It can do nothing more.")
+    """End a grant with all its tokens, at once in every process; sent twice, it is ended."""
+    try:
+        name = _held(grant_id).name
+        ending.revoke(database(), human(), grant_id)
+        said = f"{isolate(name)} is disconnected. It can do nothing more."
+    except NotFound:
+        if not oauth_grants.is_ended(database(), human(), grant_id):
+            raise
+        said = "That app is not connected any more."
+    return see("/settings/apps", flash=said, fragment="apps")
 
 
 def _held(grant_id: str) -> AppLine:

@@ -46,7 +46,8 @@ def show_invite(token: str) -> ResponseReturnValue:
 @bp.post("/invites/<token>")
 @posts(InviteForm, "teams/accept_fields.html", button="Look at the invite")
 def accept(token: str) -> ResponseReturnValue:
-    """Use the invite up and be in the team; the second post of one link finds it gone (404).
+    """Use the invite up and be in the team; the second post of one link finds it gone (404), but
+    leads the very person who used it to the team.
 
     A refused form that is shown again leads to the invite's page first, which names the team.
     """
@@ -55,15 +56,17 @@ def accept(token: str) -> ResponseReturnValue:
         seen = team_invites.look(database(), token)
         return _gone() if seen is None else _page(seen, form)
     try:
-        joined = team_invites.accept(database(), human(), token)
+        slug = team_invites.accept(database(), human(), token).slug
     except NotFound:
-        return _gone()
+        slug = team_invites.joined_by(database(), human(), token)
+        if slug is None:
+            return _gone()
     except TeamCeilingReached as refused:
         seen = team_invites.look(database(), token)
         return _gone() if seen is None else _page(seen, form, team_door.blame(form, refused))
-    team = team_door.of(joined.slug)
+    team = team_door.of(slug)
     said = f"You are {team_words.named(team.role)} of {team_words.name_of(team)} now."
-    return see(team_words.path_of(team), flash=said)
+    return see(team_words.path_of(team), flash=said, fragment="role")
 
 
 def _page(seen: InviteSeen, form: Form, status: int = 200) -> Response:

@@ -56,6 +56,7 @@ def confirm_page(
         heading=heading,
         help_topic=HELP,
         sentences=sentences,
+        team_id=team.id,
         action=f"{path}/{act}",
         button_label=button,
         back=f"{path}{back}",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from flask import Blueprint, Response
 from flask.typing import ResponseReturnValue
 
-from app.domain.errors import Conflict, InvalidArgument, LastOwner
+from app.domain.errors import Conflict, InvalidArgument, LastOwner, NotFound, RoleRequired
 from app.edge.deps import database, human
 from app.edge.identify import identify_session
 from app.reads import teams as team_list
@@ -15,7 +15,7 @@ from app.web import guard, team_door, team_words
 from app.web.answers import form_page, see
 from app.web.forms import Form, posts
 from app.web.team_door import HELP
-from app.web.team_forms import TransferForm
+from app.web.team_forms import TeamForm, TransferForm
 
 bp = Blueprint("team_ends", __name__)
 bp.before_request(identify_session)
@@ -33,15 +33,19 @@ def show_leave(slug: str) -> ResponseReturnValue:
 
 
 @bp.post("/teams/<slug>/leave")
-@posts(Form, button="Leave the team")
+@posts(TeamForm, button="Leave the team")
 def leave(slug: str) -> ResponseReturnValue:
-    """End the viewer's own membership; what they hold of the team's is released."""
-    team, form = team_door.of(slug), Form()
+    """End the viewer's own membership; what they hold of the team's is released.
+
+    Sent twice, the second is told that they are out, as long as they left themselves.
+    """
+    form = TeamForm()
     try:
-        teams.leave(database(), human(), slug)
-    except LastOwner as refused:
-        return _leave_page(team, form, is_last=True, status=team_door.blame(form, refused))
-    return see("/teams", flash=f"You have left {team_words.name_of(team)}.")
+        return _leave(team_door.of(form.ref(slug)), form)
+    except NotFound:
+        if not _did(form, "member_left"):
+            raise
+    return see("/teams", flash="You are not in that team.", fragment="teams")
 
 
 @bp.get("/teams/<slug>/transfer")
@@ -53,13 +57,24 @@ def show_transfer(slug: str) -> ResponseReturnValue:
 @bp.post("/teams/<slug>/transfer")
 @posts(TransferForm, "teams/transfer_fields.html", button="Transfer the team")
 def transfer(slug: str) -> ResponseReturnValue:
-    """Make a member owner and the viewer admin."""
-    team, form = team_door.of(slug, "owner"), TransferForm()
+    """Make a member owner and the viewer admin; sent twice, the second finds it done."""
+    form = TransferForm()
+    try:
+        return _hand_over(team_door.of(form.ref(slug), "owner"), form)
+    except RoleRequired:
+        if not _did(form, "team_transferred"):
+            raise
+    team = team_door.of(form.ref(slug))
+    said = f"You have transferred {team_words.name_of(team)}."
+    return see(team_words.path_of(team), flash=said, fragment="members")
+
+
+def _hand_over(team: TeamRow, form: TransferForm) -> Response:
     chosen = next((row for row in _others(team) if str(row.human_id) == form.human_id.data), None)
     try:
         if chosen is None:
             raise InvalidArgument(_NOBODY, field="human_id")
-        teams.transfer(database(), human(), slug, str(chosen.human_id))
+        teams.transfer(database(), human(), str(team.id), str(chosen.human_id))
     except (InvalidArgument, LastOwner) as refused:
         return _transfer_page(team, form, status=team_door.blame(form, refused))
     said = f"{team_words.name_of_member(chosen)} is an owner of {team_words.name_of(team)}. "
@@ -74,15 +89,39 @@ def show_delete(slug: str) -> ResponseReturnValue:
 
 
 @bp.post("/teams/<slug>/delete")
-@posts(Form, button="Delete the team for good")
+@posts(TeamForm, button="Delete the team for good")
 def delete(slug: str) -> ResponseReturnValue:
-    """Delete a team without active endpoints and live todos."""
-    team, form = team_door.of(slug, "owner"), Form()
+    """Delete a team without active endpoints and live todos; sent twice, it is gone both times."""
+    form = TeamForm()
     try:
-        teams.delete(database(), human(), slug)
+        return _delete(team_door.of(form.ref(slug), "owner"), form)
+    except NotFound:
+        if not _did(form, "team_deleted"):
+            raise
+    return see("/teams", flash="That team is deleted.", fragment="teams")
+
+
+def _did(form: TeamForm, action: str) -> bool:
+    """Whether the viewer did a moment ago what the form asks for."""
+    return team_list.did(database(), human(), form.team.data or "", action)
+
+
+def _leave(team: TeamRow, form: Form) -> Response:
+    try:
+        teams.leave(database(), human(), str(team.id))
+    except LastOwner as refused:
+        return _leave_page(team, form, is_last=True, status=team_door.blame(form, refused))
+    said = f"You have left {team_words.name_of(team)}."
+    return see("/teams", flash=said, fragment="teams")
+
+
+def _delete(team: TeamRow, form: Form) -> Response:
+    try:
+        teams.delete(database(), human(), str(team.id))
     except Conflict as refused:
         return _delete_page(team, form, status=team_door.blame(form, refused))
-    return see("/teams", flash=f"Team {team_words.name_of(team)} is deleted.")
+    said = f"Team {team_words.name_of(team)} is deleted."
+    return see("/teams", flash=said, fragment="teams")
 
 
 def _leave_page(team: TeamRow, form: Form, *, is_last: bool, status: int = 200) -> Response:
@@ -125,6 +164,7 @@ def _way_back(team: TeamRow) -> str:
 
 def _transfer_page(team: TeamRow, form: TransferForm, status: int = 200) -> Response:
     form.offer(_others(team))
+    form.team.data = str(team.id)
     name = team_words.name_of(team)
     return form_page(
         "teams/transfer.html",

@@ -14,6 +14,18 @@ from app.web import team_words
 from app.web.forms import Form
 
 
+class TeamForm(Form):
+    """A form about one team; `team` is its id, under which a form that arrives twice is known when
+    the first has changed the team's slug, or ended that the viewer is in it.
+    """
+
+    team = HiddenField()
+
+    def ref(self, slug: str) -> str:
+        """The team that the form was opened for; `slug` where it does not say."""
+        return self.team.data or slug
+
+
 class NewForm(Form):
     """A team to make (operator-api.md, POST /teams)."""
 
@@ -21,7 +33,7 @@ class NewForm(Form):
     slug = StringField("Slug")
 
 
-class EditForm(Form):
+class EditForm(TeamForm):
     """What an owner names, and what an admin may switch (operator-api.md, PATCH /teams)."""
 
     display_name = StringField("Name of the team")
@@ -77,7 +89,7 @@ class QueueForm(Form):
     name = StringField("Name of the queue", id="queue-name")
 
 
-class TransferForm(Form):
+class TransferForm(TeamForm):
     """Who becomes owner in the viewer's place."""
 
     human_id = SelectField("New owner", validate_choice=False)

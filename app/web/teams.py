@@ -57,8 +57,10 @@ def create() -> ResponseReturnValue:
         mine = _made_before(slug, name or slug)
         if mine is None:
             return _new_page(form, status=_blame(form, refused))
-        return see(team_words.path_of(mine), flash=f"You are the owner of {_said(mine)}.")
-    return see(team_words.path_of(made), flash=f"{_said(made)} is created. You are its owner.")
+        said = f"You are the owner of {_said(mine)}."
+        return see(team_words.path_of(mine), flash=said, fragment="role")
+    said = f"{_said(made)} is created. You are its owner."
+    return see(team_words.path_of(made), flash=said, fragment="role")
 
 
 @bp.get("/teams/<slug>")
@@ -82,10 +84,15 @@ def show_edit(slug: str) -> ResponseReturnValue:
 @bp.post("/teams/<slug>/edit")
 @posts(team_forms.EditForm, "teams/edit_fields.html", button="Save the team")
 def edit(slug: str) -> ResponseReturnValue:
-    """Save what changed; the words and the address of the team are an owner's to change."""
-    team, form = team_door.of(slug, "admin"), team_forms.EditForm()
+    """Save what changed; the words and the address of the team are an owner's to change.
+
+    The form names the team by id: its second arrival finds the team under the new slug, too.
+    """
+    form = team_forms.EditForm()
+    ref = form.ref(slug)
+    team = team_door.of(ref, "admin")
     try:
-        saved = teams.edit(database(), human(), slug, _change(team, form))
+        saved = teams.edit(database(), human(), ref, _change(team, form))
     except (InvalidArgument, Conflict) as refused:
         return _edit_page(team, form, status=_blame(form, refused))
     said = f"{_said(saved)} is saved."
@@ -180,7 +187,7 @@ def _new_page(form: team_forms.NewForm, status: int = 200) -> Response:
 
 
 def _edit_page(team: TeamRow, form: team_forms.EditForm, status: int = 200) -> Response:
-    form.names_it = team.role == "owner"
+    form.team.data, form.names_it = str(team.id), team.role == "owner"
     return form_page(
         "teams/edit.html",
         form,

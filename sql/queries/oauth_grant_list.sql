@@ -42,3 +42,14 @@ select o.grant_id, c.client_name,
             and exists (select 1 from human_endpoints h
                          where h.endpoint_id = o.endpoint_id and h.human_id = %(human_id)s
                            and h.role in ('owner', 'admin'))));
+
+-- name: read_is_ended
+-- Of a grant that was theirs to end; one of the endpoint's while they may configure it.
+select exists (select 1
+                 from oauth_tokens o
+                where o.grant_id = %(grant_id)s and o.revoked_at is not null
+                  and (o.human_id = %(human_id)s
+                       or exists (select 1 from human_endpoints h
+                                   where h.endpoint_id = o.endpoint_id
+                                     and h.human_id = %(human_id)s
+                                     and h.role in ('owner', 'admin')))) as is_ended;

@@ -72,3 +72,11 @@ select t.display_name, i.role
    and exists (select 1 from team_roles r
                 where r.team_id = i.team_id and r.human_id = i.created_by
                   and (r.role = 'owner' or (r.role = 'admin' and i.role <> 'owner')));
+
+-- name: read_joined
+-- For a link that its own user sends again, while they are in the team.
+select t.slug
+  from team_invites i
+  join teams t on t.id = i.team_id
+  join team_roles r on r.team_id = i.team_id and r.human_id = i.accepted_by_human_id
+ where i.token_sha256 = %(token_sha256)s and i.accepted_by_human_id = %(human_id)s;

@@ -80,6 +80,13 @@ select l.id, l.group_name as "group", l.role
  where l.team_id = %(team_id)s and r.role in ('owner', 'admin')
  order by l.group_name;
 
+-- name: read_own_act
+-- What the asker did themselves, a moment ago, so it may be told them outside of the team too.
+select exists (select 1
+                 from operator_audit o
+                where o.team_id = %(team_id)s and o.at > clock() - interval '1 hour'
+                  and o.actor_human_id = %(human_id)s and o.action = %(action)s) as was_done;
+
 -- name: list_audit
 -- The newest fifty, with whom each is about; who is gone keeps the id and loses the name.
 select o.at, o.action, o.actor_human_id, h.display_name as actor_name,

@@ -62,10 +62,13 @@ def test_disconnecting_asks_first_and_ends_the_grant(browser: Browse, make: Make
     assert make.value("select revoked_at from oauth_tokens") is None
     ended = seat.post(path)
 
-    assert (ended.status_code, ended.headers["Location"]) == (303, "/settings/apps")
+    assert (ended.status_code, ended.headers["Location"]) == (303, "/settings/apps#apps")
     assert make.value("select revoked_at from oauth_tokens") is not None
     assert "is disconnected. It can do nothing more." in seat.get("/settings/apps").text
-    assert seat.post(path).status_code == 404
+    assert seat.post(path).headers["Location"] == "/settings/apps#apps"
+    assert "That app is not connected any more." in seat.get("/settings/apps").text
+    assert seat.get(path).status_code == 404
+    assert browser(make.human()).post(path).status_code == 404
     assert 'href="/settings/apps"' in seat.get(f"/endpoints/{lane.id}").text
 
 

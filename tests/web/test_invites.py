@@ -52,8 +52,9 @@ def test_the_link_is_shown_once_to_copy_and_opens_the_team(
     assert asked.data == again.data
     assert "Invite to blue</h1>" in asked.text
     assert "invited to be an admin of blue" in asked.text
+    assert "keeps their role there when it is the stronger one" in " ".join(asked.text.split())
     assert "Accept and be an admin of blue</button>" in asked.text
-    assert joined.headers["Location"] == "/teams/blue"
+    assert joined.headers["Location"] == "/teams/blue#role"
     assert said(eve.get("/teams/blue").text) == "You are an admin of blue now."
     lists = seat.get("/teams/blue/invites").text
     assert "eve@example.org" in lists
@@ -158,9 +159,13 @@ def test_one_link_lets_one_person_in(browser: Browse, make: Make, blue: Team) ->
     eve, mallory = browser(make.human("Eve")), browser(make.human("Mallory"))
 
     answers = [eve.post(path, ACCEPT), eve.post(path, ACCEPT), mallory.post(path, ACCEPT)]
+    make.run("delete from team_members where role = 'member'")
+    out = eve.post(path, ACCEPT)
 
-    assert [one.status_code for one in answers] == [303, 404, 404]
-    assert "/teams" in links(answers[1].text)
+    assert [one.status_code for one in answers] == [303, 303, 404]
+    assert [one.headers["Location"] for one in answers[:2]] == ["/teams/blue#role"] * 2
+    assert (out.status_code, "Invite not valid</h1>" in out.text) == (404, True)
+    assert "/teams" in links(out.text)
 
 
 def test_an_invite_is_revoked_after_it_was_asked_once(

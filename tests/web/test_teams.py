@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 
 import pytest
+from werkzeug.test import TestResponse
 
 from app.domain.callers import Human
 from tests.support.client import Browser
@@ -52,7 +53,7 @@ def test_a_person_without_a_team_is_led_from_settings_to_the_team_they_make(
     made = seat.post("/teams/new", {"display_name": " Blue team ", "slug": "blue"})
     page = seat.get("/teams/blue").text
 
-    assert (made.status_code, made.headers["Location"]) == (303, "/teams/blue")
+    assert (made.status_code, made.headers["Location"]) == (303, "/teams/blue#role")
     assert said(page) == "Team Blue team is created. You are its owner."
     assert '<h1 id="heading">Blue team</h1>' in page
     assert "/teams/blue" in links(seat.get("/teams").text)
@@ -65,7 +66,7 @@ def test_a_form_sent_twice_makes_one_team_and_both_answers_lead_to_it(
 
     answers = [seat.post("/teams/new", dict(data)) for _ in range(2)]
 
-    assert [one.headers["Location"] for one in answers] == ["/teams/blue"] * 2
+    assert [one.headers["Location"] for one in answers] == ["/teams/blue#role"] * 2
     assert make.value("select count(*) from teams") == 1
 
 
@@ -210,7 +211,7 @@ def test_the_only_owner_is_told_why_they_cannot_leave_and_a_second_one_leaves(
     assert "is released" in offered.text
     assert "Apps that you let work as endpoints of blue stop." in offered.text
     assert "To come back you need a new invite." in offered.text
-    assert (left.status_code, left.headers["Location"]) == (303, "/teams")
+    assert (left.status_code, left.headers["Location"]) == (303, "/teams#teams")
     assert "You have left blue." in said(seat.get("/teams").text)
     assert make.rows("select human_id from team_members") == [(ben.id,)]
 
@@ -273,8 +274,62 @@ def test_a_busy_team_is_not_deleted_and_says_what_it_needs(
     assert "no active endpoint and no todo" in asked.text
     assert refused.status_code == 409
     assert "There is a problem" in refused.text
-    assert (done.status_code, done.headers["Location"]) == (303, "/teams")
+    assert (done.status_code, done.headers["Location"]) == (303, "/teams#teams")
     assert make.value("select count(*) from teams") == 0
+
+
+def sent_twice(
+    seat: Browser, below: str, **more: str
+) -> tuple[list[TestResponse], str]:
+    """The form that a page of team blue shows, sent twice, and what the next page then says."""
+    shown = parse(seat.get(f"/teams/blue/{below}").text)
+    hidden = {str(one.get("name")): str(one.get("value")) for one in shown.all("input")
+              if one.get("type") == "hidden"}  # fmt: skip
+    answers = [seat.post(f"/teams/blue/{below}", {**hidden, **more}) for _ in range(2)]
+    return answers, said(seat.get(answers[1].headers["Location"]).text)
+
+
+def test_an_act_that_arrives_twice_is_done_once_and_both_answers_lead_on(
+    browser: Browse, make: Make, blue: Team
+) -> None:
+    seat, ben = browser(member(make, blue, "Ana", "owner")), member(make, blue, "Ben")
+    heir = browser(ben)
+
+    handed, handed_said = sent_twice(seat, "transfer", human_id=str(ben.id))
+    left, left_said = sent_twice(seat, "leave")
+    renamed, renamed_said = sent_twice(heir, "edit", display_name="Navy", slug="navy")
+    make.run("update teams set slug = 'blue'")
+    deleted, deleted_said = sent_twice(heir, "delete")
+
+    assert [one.headers["Location"] for one in handed] == ["/teams/blue#members"] * 2
+    assert [one.headers["Location"] for one in left] == ["/teams#teams"] * 2
+    assert [one.headers["Location"] for one in renamed] == ["/teams/navy#edit-team"] * 2
+    assert [one.headers["Location"] for one in deleted] == ["/teams#teams"] * 2
+    assert (handed_said, left_said) == ("You have transferred blue.", "You are not in that team.")
+    assert (renamed_said, deleted_said) == ("Team Navy is saved.", "That team is deleted.")
+    assert make.rows("select action, count(*) from operator_audit group by 1 order by 1") == [
+        ("member_left", 1), ("team_deleted", 1), ("team_edited", 1), ("team_transferred", 1)]
+
+
+def test_a_form_that_arrives_twice_tells_of_no_act_but_ones_own_and_of_none_long_ago(
+    browser: Browse, make: Make, blue: Team
+) -> None:
+    ana, ben = member(make, blue, "Ana", "owner"), member(make, blue, "Ben", "owner")
+    seat, out, stranger = browser(ana), browser(ben), browser(make.human("Eve"))
+    forms = {"team": str(blue.id)}
+    seat.post(f"/teams/blue/members/{ben.id}/remove")
+
+    removed = out.post("/teams/blue/leave", dict(forms)).status_code
+    make.member(blue, ben)
+    out.post("/teams/blue/leave", dict(forms))
+    before = out.post("/teams/blue/leave", dict(forms)).status_code
+    others = [stranger.post(f"/teams/{slug}/{act}", dict(forms))
+              for act in ("leave", "delete", "transfer", "edit") for slug in ("blue", "green")]
+    make.run("update operator_audit set at = at - interval '2 hours'")
+    after = out.post("/teams/blue/leave", dict(forms)).status_code
+
+    assert (removed, before, after) == (404, 303, 404)
+    assert {(one.status_code, one.data) for one in others} == {(404, others[0].data)}
 
 
 def test_outside_the_team_every_page_reads_like_that_of_an_unknown_slug(
@@ -296,6 +351,6 @@ def test_a_team_whose_slug_is_the_address_of_another_page_is_reached_by_its_id(
     made = seat.post("/teams/new", {"slug": "new", "display_name": ""})
     team = make.value("select id from teams where slug = 'new'")
 
-    assert made.headers["Location"] == f"/teams/{team}"
+    assert made.headers["Location"] == f"/teams/{team}#role"
     assert f"/teams/{team}/edit" in links(seat.get(f"/teams/{team}").text)
     assert f"/teams/{team}" in links(seat.get("/teams").text)
