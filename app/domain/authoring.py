@@ -6,16 +6,13 @@ import unicodedata
 from dataclasses import dataclass
 
 from app.domain.errors import InvalidArgument
+from app.domain.ink import has_ink
 from app.domain.values import Json
 
 LONGEST_TITLE_BYTES = 200
 LONGEST_KEY_BYTES = 256
 LONGEST_KIND_BYTES = 64
 DEFAULT_KIND = "operator"
-# Separators, format characters and marks that need a letter before them. Control
-# characters are not among them: they are refused by their own sentence.
-_UNSEEN = frozenset({"Zs", "Zl", "Zp", "Cf", "Mn", "Me"})
-_BLANKS = frozenset("\u115f\u1160\u2800\u3164\uffa0")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,16 +39,6 @@ def check_work(work: NewWork) -> NewWork:
         raise InvalidArgument("key: no NUL character.", field="key")
     return NewWork(
         title=title, queue=work.queue, kind=kind, payload=work.payload, key=work.key or None
-    )
-
-
-def has_ink(text: str) -> bool:
-    """Whether a reader sees anything of a text: not when it is spaces, format characters (zero
-    width, direction), combining marks alone, or fillers that are letters only by their category.
-    """
-    return any(
-        unicodedata.category(character) not in _UNSEEN and character not in _BLANKS
-        for character in text
     )
 
 

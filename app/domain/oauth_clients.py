@@ -7,7 +7,6 @@ Source: identity.md, "OAuth server"; RFC 7591, RFC 8252.
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Sequence
 
 from app.domain.errors import InvalidArgument
@@ -39,12 +38,7 @@ def check_redirect_uris(uris: Sequence[str], field: str = "redirect_uris") -> tu
 
 def check_client_name(text: str | None, field: str = "client_name") -> str:
     """A client's name for people, 1 to 100 characters with one at least to be seen."""
-    if text is None:
-        return UNNAMED
-    name = check_name(text, field)
-    if all(unicodedata.category(character)[0] in "CZ" for character in name):
-        raise InvalidArgument(f"{field}: must not be blank.", field=field)
-    return name
+    return UNNAMED if text is None else check_name(text, field)
 
 
 def _check_redirect_uri(uri: str, field: str) -> None:

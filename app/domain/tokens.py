@@ -7,6 +7,7 @@ import re
 import unicodedata
 
 from app.domain.errors import InvalidArgument
+from app.domain.ink import has_ink
 
 ENDPOINT_PREFIX = "sbk_"
 OPERATOR_PREFIX = "sbo_"
@@ -36,11 +37,11 @@ def display_prefix(token: str) -> str:
 
 
 def check_name(name: str, field: str = "name", limit: int = NAME_MAX) -> str:
-    """A trimmed name of 1 to `limit` characters without control characters, else
-    InvalidArgument on `field`.
+    """A trimmed name of 1 to `limit` characters, at least one to be seen and none a control
+    character, else InvalidArgument on `field`.
     """
     trimmed = name.strip()
-    if not trimmed:
+    if not has_ink(trimmed):
         raise InvalidArgument(f"{field}: must not be blank.", field=field)
     if len(trimmed) > limit:
         raise InvalidArgument(f"{field}: at most {limit} characters.", field=field)
