@@ -37,6 +37,8 @@ _WORDS = {
     errors.Unavailable: "temporarily_unavailable",
     errors.OutcomeUnknown: "server_error",
 }
+_NO_SECRET = "Clients of this server have no secret: send client_id only."
+_CHALLENGE = 'Basic realm="switchboard"'  # the one scheme that a client can try (RFC 6749 2.3.1)
 _NO_GRANT_TYPE = Fault(
     error="unsupported_grant_type", description="Send authorization_code or refresh_token."
 )
@@ -79,7 +81,8 @@ def issue() -> ResponseReturnValue:
 def revoke() -> ResponseReturnValue:
     """End the grant of a token (RFC 7009): 200, whether there was one or not."""
     form = _form()
-    fault = oauth_tokens.revoke(database(), _needed(form, "token"), _client(form))
+    client_id = _client(form)
+    fault = oauth_tokens.revoke(database(), _needed(form, "token"), client_id)
     if fault is not None:
         raise _error(fault)
     return jsonify({})
@@ -92,6 +95,8 @@ def refuse(error: OAuth2Error) -> Response:
     response = jsonify(body)
     response.status_code = status
     response.headers.extend((name, text) for name, text in headers if name != "Content-Type")
+    if status == 401:
+        response.headers["WWW-Authenticate"] = _CHALLENGE
     return response
 
 
@@ -133,9 +138,14 @@ def _form() -> dict[str, str]:
 
 
 def _client(form: dict[str, str]) -> str:
-    """The public client that says who it is; one that shows a secret is none of ours."""
-    if "client_secret" in form or "Authorization" in request.headers:
-        raise InvalidClientError("Clients of this server have no secret: send client_id only.")
+    """The public client that says who it is; one that shows a secret is none of ours.
+
+    One that tries by a header is answered 401 with the scheme it used (RFC 6749 5.2).
+    """
+    if "Authorization" in request.headers:
+        raise InvalidClientError(_NO_SECRET, status_code=401)
+    if "client_secret" in form:
+        raise InvalidClientError(_NO_SECRET)
     return _needed(form, "client_id")
 
 

@@ -301,14 +301,29 @@ def test_a_form_is_one_and_says_each_thing_once(
 ) -> None:
     form = traded(widget, widget.allowed(ada))
     twice = "&".join(f"{name}={text}" for name, text in form.items()) + "&code=another"
-    basic = {"Authorization": "Basic eDp5"}
 
     assert refused(client.post("/oauth/token", json=form)) == "invalid_request"
     for body in (twice, "%zz", "a b", "\xff"):
         answer = client.post("/oauth/token", data=body, content_type=FORM)
         assert refused(answer) == "invalid_request"
-    assert refused(client.post("/oauth/token", data=form, headers=basic)) == "invalid_client"
     assert client.get("/oauth/token").status_code == 405
+
+
+@pytest.mark.parametrize("path", ["/oauth/token", "/oauth/revoke"])
+def test_a_client_that_shows_a_secret_is_refused_and_by_a_header_as_rfc_6749_has_it(
+    client: FlaskClient, widget: App, ada: Human, path: str
+) -> None:
+    form = {**traded(widget, widget.allowed(ada)), "token": "x"}
+    basic = {"Authorization": "Basic eDp5"}
+
+    for sent in (form, {name: form[name] for name in form if name != "client_id"}, {}):
+        by_header = client.post(path, data=sent, headers=basic, content_type=FORM)
+        assert refused(by_header, 401) == "invalid_client"
+        assert by_header.headers.getlist("WWW-Authenticate") == ['Basic realm="switchboard"']
+    by_form = client.post(path, data={**form, "client_secret": "s"})
+    assert refused(by_form) == "invalid_client"
+    assert "WWW-Authenticate" not in by_form.headers
+    assert client.post(path, data=form).status_code == 200
 
 
 def test_an_agent_grant_opens_its_endpoint_with_its_verbs_and_no_api(

@@ -47,6 +47,9 @@ OAUTH = (
     Mutant("the suspended are served", SQL,
            "   and u.suspended_at is null and h.suspended_at is null and t.suspended_at is null\n",
            "", (TOKENS, "-k", "suspended")),
+    Mutant("a header with a secret is a bad request", "app/api/oauth.py",
+           "raise InvalidClientError(_NO_SECRET, status_code=401)",
+           "raise InvalidClientError(_NO_SECRET)", (HTTP, "-k", "shows_a_secret")),
     Mutant("a demoted admin's code is good", SQL,
            "\n            and exists (select 1 from human_endpoints r\n"
            "                         where r.endpoint_id = c.endpoint_id\n"
