@@ -17,7 +17,7 @@ from app.domain.errors import (
     ReferenceOutOfScope,
     RoleRequired,
 )
-from app.domain.queues import TeamQueue, check_queue_name, parse_team_queue
+from app.domain.queues import TEAM_PREFIX, TeamQueue, check_queue_name, parse_team_queue
 from app.domain.references import parse_uuid, storable
 from app.domain.vending import parse_source
 from app.transactions import configuring, webhook_secrets
@@ -63,7 +63,7 @@ def create(
     """
     require_verb(endpoint, "create_webhook")
     _require_source(source_type)
-    check_queue_name(target_queue, field="target_queue")
+    _check_own_queue(target_queue, "only a person can make a webhook that delivers to a team.")
     with db.transaction() as conn:
         return _create(db, conn, endpoint.id, source_type, target_queue, None)
 
@@ -87,7 +87,7 @@ def create_within(
     _require_source(source_type)
     team_queue = parse_team_queue(target_queue)
     if team_queue is None:
-        check_queue_name(target_queue, field="target_queue")
+        _check_own_queue(target_queue, f"write a team's queue as {TEAM_PREFIX}SLUG/NAME.")
         return _create(db, conn, found.id, source_type, target_queue, None)
     queue_id = _team_queue_id(conn, human, found.id, team_queue)
     return _create(db, conn, found.id, source_type, target_queue, queue_id)
@@ -142,6 +142,13 @@ def lock_active_as(conn: Connection, human: Human, webhook_id: str) -> Webhook:
 def _require_source(source_type: str) -> None:
     if not source_type.strip():
         raise InvalidArgument("source_type must not be blank.", field="source_type")
+
+
+def _check_own_queue(name: str, for_team: str) -> None:
+    """Raise InvalidArgument on `target_queue`; `for_team` is what is wrong with a team's queue."""
+    if name.startswith(TEAM_PREFIX):
+        raise InvalidArgument(f"target_queue: {for_team}", field="target_queue")
+    check_queue_name(name, field="target_queue")
 
 
 def _create(

@@ -146,6 +146,11 @@ def _queue_note(line: WebhookLine) -> str:
 
 def _copies(line: WebhookLine) -> str:
     queue = isolate(line.target_queue)
+    if _is_team(line) and line.queue_id is None:
+        return (
+            f"No delivery becomes a todo while it cannot reach {queue}. Neither {line.slug} nor a"
+            " route gets a copy."
+        )
     if _is_team(line):
         return (
             f"Every delivery becomes one todo of the team, in {queue}. Neither {line.slug} nor a"

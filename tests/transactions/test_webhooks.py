@@ -224,6 +224,18 @@ def test_outside_the_team_its_queues_do_not_exist(db: Database, make: Make, targ
         webhooks.create_as(db, human, make.endpoint(human).slug, "github", target)
 
 
+def test_a_teams_queue_is_asked_for_as_it_is_written_and_by_a_person_alone(
+    db: Database, make: Make
+) -> None:
+    endpoint = make.endpoint(human := make.human())
+
+    with pytest.raises(InvalidArgument, match="only a person can make a webhook"):
+        webhooks.create(db, endpoint, "github", "team:ops/inbox")
+    for half in ("team:", "team:ops/", "team:/inbox"):
+        with pytest.raises(InvalidArgument, match="write a team's queue as team:SLUG/NAME"):
+            webhooks.create_as(db, human, endpoint.slug, "github", half)
+
+
 def test_one_teams_endpoint_does_not_reach_another_teams_queue(db: Database, make: Make) -> None:
     human, ours, theirs = make.human(), make.team("ours"), make.team("theirs")
     for team in (ours, theirs):

@@ -323,6 +323,9 @@ def test_a_webhook_may_target_a_queue_of_a_team_one_sets_up(
                     ("Boss", True): 303, ("Chief", True): 303, ("Hand", True): 303}  # fmt: skip
     assert offered == {key: [] if code == 422 else ["team:night/triage"]
                        for key, code in made.items()}  # fmt: skip
+    half = [seat.post("/webhooks/new", delivering(make, crew.stranger, target))
+            for target in ("team:", "team:day/")]  # fmt: skip
+    assert all("Queue: write a team's queue as team:SLUG/NAME." in text(one) for one in half)
     said = "There is no such queue that you may deliver to."
     assert [(answer.status_code, said in answer.text) for answer in (foreign, unknown)] == [
         (422, True)] * 2  # fmt: skip
@@ -347,6 +350,7 @@ def test_a_webhook_of_a_team_queue_names_it_and_offers_no_route(
     assert "team:dusk/triage" in links(renamed)
     for answer in left:
         assert "out of your reach, and deliveries make no todo" in answer.text
+        assert "Every delivery becomes one todo" not in answer.text
         assert "dusk" not in answer.text
         assert f"/queues/{int(crew.triage)}" not in answer.text
 
