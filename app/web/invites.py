@@ -56,11 +56,12 @@ def accept(token: str) -> ResponseReturnValue:
         seen = team_invites.look(database(), token)
         return _gone() if seen is None else _page(seen, form)
     try:
-        slug = team_invites.accept(database(), human(), token).slug
+        slug: str | None = team_invites.accept(database(), human(), token).slug
     except NotFound:
-        slug = team_invites.joined_by(database(), human(), token)
-        if slug is None:
+        joined = team_invites.joined_by(database(), human(), token)
+        if joined is None:
             return _gone()
+        slug = joined
     except TeamCeilingReached as refused:
         seen = team_invites.look(database(), token)
         return _gone() if seen is None else _page(seen, form, team_door.blame(form, refused))
