@@ -56,7 +56,7 @@ def accept(token: str) -> ResponseReturnValue:
         seen = team_invites.look(database(), token)
         return _gone() if seen is None else _page(seen, form)
     try:
-        slug: str | None = team_invites.accept(database(), human(), token).slug
+        slug = team_invites.accept(database(), human(), token).slug
     except NotFound:
         joined = team_invites.joined_by(database(), human(), token)
         if joined is None:
