@@ -105,9 +105,9 @@ def _of_team(make: Make, own: scene.Scene, team: Team) -> dict[str, str]:
     idle, busy = make.team_queue(team, "idle"), make.team_queue(team, "busy")
     make.todo(queue=busy)
     invite = make.value(
-        "insert into team_invites (id, team_id, email_lower, role, token_sha256, expires_at)"
-        " values (gen_random_uuid(), %s, 'kim@example.org', 'member', %s,"
-        " clock() + interval '7 days') returning id", team.id, team.slug)
+        "insert into team_invites (id, team_id, email_lower, role, token_sha256, expires_at,"
+        " created_by) values (gen_random_uuid(), %s, 'kim@example.org', 'member', %s,"
+        " clock() + interval '7 days', %s) returning id", team.id, team.slug, own.human.id)
     link = make.value(
         "insert into team_group_links (id, team_id, group_name, role)"
         " values (gen_random_uuid(), %s, 'nights', 'member') returning id", team.id)
