@@ -77,6 +77,7 @@ def test_the_verbs_that_change_limits_are_unchecked_and_warned_of(
     for _ in range(2):
         group = page.get_by_role("group", name="Grants that change limits")
         boxes = group.get_by_role("checkbox")
+        expect(boxes).to_have_count(2)
         assert [box.is_checked() for box in boxes.all()] == [False, False]
         for box in boxes.all():
             expect(box).to_have_accessible_description(page.locator("#limits-warning").inner_text())

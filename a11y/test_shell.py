@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import Page, Route, expect
+from playwright.sync_api import Route, expect
 
 from a11y.support.browser import Visit
 from a11y.support.site import Site
@@ -13,11 +13,6 @@ from a11y.support.site import Site
 Start = Callable[..., Visit]
 
 _FORM = '<form method="post" action="/settings/preferences"'
-
-
-def focused(page: Page) -> str:
-    """The id of what has the focus."""
-    return str(page.evaluate("() => document.activeElement.id"))
 
 
 def by_htmx(route: Route) -> None:
@@ -55,7 +50,7 @@ def test_a_form_htmx_sends_after_the_session_ended_is_kept_and_saved_in_the_end(
     save.click()
 
     expect(page.get_by_role("status").get_by_text("Settings saved.")).to_be_visible()
-    assert focused(page) == "save-settings"
+    expect(page.locator("#save-settings")).to_be_focused()
     assert site.make.value("select zone from humans where id = %s", site.human.id) == "Asia/Tokyo"
     person.assert_clean()
 
@@ -70,17 +65,17 @@ def test_a_refusal_has_the_focus_and_saving_lands_on_what_was_pressed(
     page.get_by_label("Time zone").fill("Berlin")
     page.get_by_label("Time zone").press("Enter")
     expect(page).to_have_title("Error: Settings - Switchboard")
-    assert focused(page) == "error-summary"
+    expect(page.locator("#error-summary")).to_be_focused()
 
     page.get_by_role("link", name="Did you mean Europe/Berlin?").click()
-    assert focused(page) == "zone"
+    expect(page.locator("#zone")).to_be_focused()
     wrong = "element => getComputedStyle(element).borderTopColor"
     assert page.get_by_label("Time zone").evaluate(wrong) == "rgb(138, 28, 28)"
     page.get_by_label("Time zone").fill("Asia/Tokyo")
     page.get_by_label("Time zone").press("Enter")
 
     expect(page.get_by_role("status").get_by_text("Settings saved.")).to_be_visible()
-    assert focused(page) == "save-settings"
+    expect(page.locator("#save-settings")).to_be_focused()
     person.assert_clean()
 
 
@@ -117,5 +112,5 @@ def test_a_secret_is_copied_and_the_focus_stays(visit: Start, site: Site) -> Non
 
     expect(page.get_by_role("status").get_by_text("Copied")).to_be_visible()
     assert page.evaluate("() => navigator.clipboard.readText()") == token
-    assert focused(page) == "token-copy"
+    expect(page.locator("#token-copy")).to_be_focused()
     person.assert_clean()
