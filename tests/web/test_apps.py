@@ -66,7 +66,9 @@ def test_disconnecting_asks_first_and_ends_the_grant(browser: Browse, make: Make
     assert make.value("select revoked_at from oauth_tokens") is not None
     assert "is disconnected. It can do nothing more." in seat.get("/settings/apps").text
     assert seat.post(path).headers["Location"] == "/settings/apps#apps"
-    assert "That app is not connected any more." in seat.get("/settings/apps").text
+    after = seat.get("/settings/apps").text
+    assert "That app is not connected any more." in after
+    assert '<h2 id="apps" tabindex="-1">' in after
     assert seat.get(path).status_code == 404
     assert browser(make.human()).post(path).status_code == 404
     assert 'href="/settings/apps"' in seat.get(f"/endpoints/{lane.id}").text

@@ -286,7 +286,11 @@ def sent_twice(
     hidden = {str(one.get("name")): str(one.get("value")) for one in shown.all("input")
               if one.get("type") == "hidden"}  # fmt: skip
     answers = [seat.post(f"/teams/blue/{below}", {**hidden, **more}) for _ in range(2)]
-    return answers, said(seat.get(answers[1].headers["Location"]).text)
+    path, _, place = answers[1].headers["Location"].partition("#")
+    page = seat.get(path).text
+    assert [one for one in parse(page).elements if one.get("id") == place
+            and (one.tag == "a" or one.get("tabindex") == "-1")], place  # fmt: skip
+    return answers, said(page)
 
 
 def test_an_act_that_arrives_twice_is_done_once_and_both_answers_lead_on(
