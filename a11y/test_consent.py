@@ -169,7 +169,9 @@ def test_a_browser_goes_back_to_the_app_from_the_page_a_refused_one_and_an_old_o
     person.sign_in(site.session())
     page.locator("#allow").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Please send this again")
-    page.get_by_role("button", name="Allow the app").click()
+    page.get_by_role("button", name="Look at what the app asks for").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Let Widget agent act as you?")
+    page.locator("#allow").click()
     assert "code" in door.wait()
 
     page = opened(person, registered(site, door).asks("/api"))
