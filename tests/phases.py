@@ -1,4 +1,4 @@
-"""The phases of `python3 tests`: static checks, the fast tests, then the races, two at a time."""
+"""The phases of `python3 tests`: static checks, the fast tests, then the races, three at a time."""
 
 from __future__ import annotations
 
@@ -125,11 +125,11 @@ def _pytest(folders: list[str], rest: list[str]) -> list[Phase]:
     cores = str(max(2, os.cpu_count() or 2))
     side_by_side = ["-n", cores, "--dist", "loadfile", "-m", f"not ({RACES})"]
     # Not with the others, whose browsers and databases keep the cores busy; but a race mostly
-    # waits, and two files of them at a time take half as long.
-    in_pairs = ["-n", "2", "--dist", "loadfile", "-m", RACES]
+    # waits, and three files of them at a time take a third as long.
+    in_threes = ["-n", "3", "--dist", "loadfile", "-m", RACES]
     return [
         Phase("side by side", [*base, *apart, *side_by_side, *folders, *rest]),
-        Phase("races", [*base, *apart, *in_pairs, *folders, *rest]),
+        Phase("races", [*base, *apart, *in_threes, *folders, *rest]),
     ]
 
 
