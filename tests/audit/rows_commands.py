@@ -13,7 +13,7 @@ DONE = "0"
 HIDDEN = "1 not_found"
 ROLE = "1 role_required"
 CONFLICT = "1 conflict"
-AWAY = "1"  # nobody is logged in: no server was asked
+AWAY = "1 unauthenticated"  # nobody is logged in: no server was asked
 
 _CEILING = "1 role_ceiling"
 _LAST = "1 last_owner"
