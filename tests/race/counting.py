@@ -59,9 +59,9 @@ class Workers:
     def slots(self) -> set[int]:
         """The workers that hold a slot now."""
         pids = {each.pid for each in self.living()}
-        held = {int(path.read_text().split()[0]) for path in self.folder().glob("w*.slot")
-                if path.read_text()}
-        return pids & held
+        # Read once: a slot that is being given away is empty for a moment.
+        said = [path.read_text().split() for path in self.folder().glob("w*.slot")]
+        return pids & {int(words[0]) for words in said if words}
 
     def folder(self) -> Path:
         """Where the server's processes count."""

@@ -216,7 +216,7 @@ def test_hanging_up_at_any_moment_cancels_nobody_else(scene: Scene) -> None:
                 clients = scene.ask(todos)
                 dice.shuffle(clients)
                 if turn % 2:
-                    wait_for(lambda h=holder: scene.blocked_by(h) == AT_ONCE, 10)
+                    wait_for(lambda h=holder: scene.blocked_by(h) == AT_ONCE, 60)
                 patient.ask(threads)
                 first = dice.randrange(1, AT_ONCE + 1)
                 for client in clients[:first]:

@@ -258,7 +258,7 @@ def _cycle(pair: Fleet, birds: Canaries) -> None:
             one.push(server=number % 2)
         birds.sing()  # behind 16 bells, most of them for streams that nobody reads
         assert time.monotonic() - began < 5
-        wait_for(lambda: ears.bells, what="a bell for the one who listens")
+        wait_for(lambda: ears.bells, 60, what="a bell for the one who listens")
     for each in streams:
         _drop(each, rudely=True)
     wait_for(lambda: not ports & _far_ports(pair[0]), 30, what="connections are given back")
