@@ -116,7 +116,7 @@ def test_no_request_to_a_route_of_the_operator_door_makes_an_accident(
                 content_type="application/json",
             ))
 
-        throwing.throw(20, asks, ask)
+        throwing.throw(12, asks, ask)
 
 
 def test_no_request_below_the_operator_prefix_makes_an_accident(
@@ -157,7 +157,7 @@ def test_no_request_to_a_page_makes_an_accident(
             )
             thrown(answer, *([503] if path in UNCONFIGURED else []))
 
-        throwing.throw(8, asks, ask)
+        throwing.throw(5, asks, ask)
 
 
 def _body(keys: tuple[str, ...], known: list[str]) -> SearchStrategy[bytes]:
