@@ -107,12 +107,13 @@ def _settle(conn: Connection, due: Sequence[Given], actor_id: UUID) -> list[Lost
     lost = Lost(is_member_still=True)
     if gone:
         lost = membership.remove_many(conn, gone, (_SOURCE,))
-    for each in due:
-        if each.role is not None:
-            params = {"team_id": each.team_id, "human_id": each.human_id, "role": each.role}
-            run(conn, SQL["upsert_member"], params)
-        action = "group_member_removed" if each.role is None else "group_member_set"
-        team_changes.audit(
-            conn, each.team_id, actor_id, action, human_id=str(each.human_id), role=each.role
-        )  # fmt: skip
+    # A group may hold thousands: two statements for all of them.
+    params = {
+        "team_ids": [each.team_id for each in due],
+        "human_ids": [each.human_id for each in due],
+        "roles": [each.role for each in due],
+        "actor_id": actor_id,
+    }
+    run(conn, SQL["upsert_members"], params)
+    run(conn, SQL["append_audits"], params)
     return [replace(lost, given=tuple(due))] if due else []

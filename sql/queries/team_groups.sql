@@ -77,8 +77,21 @@ select t.id
  order by t.id
    for no key update;
 
--- name: upsert_member
--- The row a group gives; what a person gave stands beside it.
+-- name: upsert_members
+-- The rows a group gives; what a person gave stands beside them. Without a role there is none.
 insert into team_members (team_id, human_id, source, role)
-values (%(team_id)s, %(human_id)s, 'oidc_group', %(role)s)
+select d.team_id, d.human_id, 'oidc_group', d.role
+  from unnest(%(team_ids)s::uuid[], %(human_ids)s::uuid[], %(roles)s::text[])
+         as d (team_id, human_id, role)
+ where d.role is not null
     on conflict (team_id, human_id, source) do update set role = excluded.role;
+
+-- name: append_audits
+-- A row of the team's record for each, in their order; never changed and never deleted.
+insert into operator_audit (team_id, actor_human_id, action, detail)
+select d.team_id, %(actor_id)s,
+       case when d.role is null then 'group_member_removed' else 'group_member_set' end,
+       jsonb_build_object('human_id', d.human_id, 'role', d.role)
+  from unnest(%(team_ids)s::uuid[], %(human_ids)s::uuid[], %(roles)s::text[])
+         with ordinality as d (team_id, human_id, role, place)
+ order by d.place;
