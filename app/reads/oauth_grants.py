@@ -20,6 +20,7 @@ from app.domain.references import parse_uuid
 SQL = load("oauth_grant_list")
 
 MOST_SHOWN = 100
+NO_GRANT = UUID(int=0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,9 +50,10 @@ def held(db: Database, human: Human) -> list[HeldGrant]:
 
 def held_grant(db: Database, human: Human, grant_id: str) -> HeldGrant:
     """One of them; NotFound for a foreign, an unknown and an ended one, and for no id at all."""
-    params = {"human_id": human.id, "grant_id": parse_uuid(grant_id)}
+    wanted = parse_uuid(grant_id) or NO_GRANT  # null would stand for all of them
+    params = {"human_id": human.id, "grant_id": wanted, "most": 1}
     with db.reading() as conn:
-        found = one(conn, SQL["read_grant"], params, HeldGrant)
+        found = one(conn, SQL["read_grants"], params, HeldGrant)
     if found is None:
         raise NotFound
     return found
