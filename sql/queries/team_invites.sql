@@ -48,9 +48,7 @@ update team_invites i
    set accepted_at = clock(), accepted_by_human_id = %(human_id)s
  where i.token_sha256 = %(token_sha256)s and i.accepted_at is null and i.revoked_at is null
    and i.expires_at > (select clock())
-   and exists (select 1 from team_roles r
-                where r.team_id = i.team_id and r.human_id = i.created_by
-                  and (r.role = 'owner' or (r.role = 'admin' and i.role <> 'owner')))
+   and exists (select 1 from backed_invites b where b.invite_id = i.id)
 returning i.id, i.email_lower as email, i.role;
 
 -- name: read_roles
@@ -69,9 +67,7 @@ select t.display_name, i.role
   join teams t on t.id = i.team_id and t.suspended_at is null
  where i.token_sha256 = %(token_sha256)s and i.accepted_at is null and i.revoked_at is null
    and i.expires_at > (select clock())
-   and exists (select 1 from team_roles r
-                where r.team_id = i.team_id and r.human_id = i.created_by
-                  and (r.role = 'owner' or (r.role = 'admin' and i.role <> 'owner')));
+   and exists (select 1 from backed_invites b where b.invite_id = i.id);
 
 -- name: read_joined
 -- For a link that its own user sends again, while they are in the team.

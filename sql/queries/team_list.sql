@@ -64,9 +64,7 @@ select exists (select 1 from team_members m
 -- maker's role.
 select i.id, i.email_lower as email, i.role, i.created_at, i.expires_at, i.accepted_at,
        i.revoked_at,
-       exists (select 1 from team_roles m
-                where m.team_id = i.team_id and m.human_id = i.created_by
-                  and (m.role = 'owner' or (m.role = 'admin' and i.role <> 'owner'))) as is_backed
+       exists (select 1 from backed_invites b where b.invite_id = i.id) as is_backed
   from team_invites i
   join team_roles r on r.team_id = i.team_id and r.human_id = %(human_id)s
  where i.team_id = %(team_id)s and r.role in ('owner', 'admin')

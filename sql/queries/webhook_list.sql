@@ -12,33 +12,23 @@ select e.id
 -- name: read_webhooks_of_endpoint
 -- Oldest first: the one vended with the endpoint leads.
 select w.id, w.endpoint_id, e.slug, w.source_type,
-       coalesce('team:' || t.slug || '/' || q.name, w.target_queue) as target_queue,
+       n.target_queue,
        w.trust_mode, w.ingest_token, w.created_at, w.rotated_at
   from endpoint_webhooks w
   join endpoints e on e.id = w.endpoint_id
-  join agents a on a.id = e.agent_id
-  left join queues q on q.id = w.target_team_queue_id
-   and (a.owner_team_id = q.team_id
-        or exists (select 1 from team_roles r
-                    where r.team_id = q.team_id and r.human_id = a.owner_human_id))
-  left join teams t on t.id = q.team_id
+  join webhook_targets n on n.webhook_id = w.id
  where w.endpoint_id = %(endpoint_id)s
  order by w.created_at, w.id;
 
 -- name: read_webhooks_of_human
 -- Everything the human may rotate or delete.
 select w.id, w.endpoint_id, e.slug, w.source_type,
-       coalesce('team:' || t.slug || '/' || q.name, w.target_queue) as target_queue,
+       n.target_queue,
        w.trust_mode, w.ingest_token, w.created_at, w.rotated_at
   from human_endpoints h
   join endpoint_webhooks w on w.endpoint_id = h.endpoint_id
   join endpoints e on e.id = w.endpoint_id
-  join agents a on a.id = e.agent_id
-  left join queues q on q.id = w.target_team_queue_id
-   and (a.owner_team_id = q.team_id
-        or exists (select 1 from team_roles r
-                    where r.team_id = q.team_id and r.human_id = a.owner_human_id))
-  left join teams t on t.id = q.team_id
+  join webhook_targets n on n.webhook_id = w.id
  where h.human_id = %(human_id)s and h.role in ('owner', 'admin')
  order by w.created_at, w.id;
 

@@ -35,35 +35,25 @@ select exists (
 
 -- name: lock_webhook_of_endpoint
 -- The agent's own webhook; another endpoint's is no row. A team's queue is named as the lists name
--- it (webhook_list.sql): as today while the endpoint's owner reaches the team, else as it was then.
+-- it: as today while the endpoint's owner reaches the team, else as it was then (webhook_targets).
 select w.id, w.endpoint_id, w.source_type,
-       coalesce('team:' || t.slug || '/' || q.name, w.target_queue) as target_queue, w.trust_mode,
+       n.target_queue, w.trust_mode,
        'active' as state
   from endpoint_webhooks w
   join endpoints e on e.id = w.endpoint_id
-  join agents a on a.id = e.agent_id
-  left join queues q on q.id = w.target_team_queue_id
-   and (a.owner_team_id = q.team_id
-        or exists (select 1 from team_roles r
-                    where r.team_id = q.team_id and r.human_id = a.owner_human_id))
-  left join teams t on t.id = q.team_id
+  join webhook_targets n on n.webhook_id = w.id
  where w.id = %(webhook_id)s and w.endpoint_id = %(endpoint_id)s
    for update of w;
 
 -- name: lock_webhook_of_human
 -- A webhook of an endpoint the human may configure; foreign and unknown are no row. Named as above.
 select w.id, w.endpoint_id, w.source_type,
-       coalesce('team:' || t.slug || '/' || q.name, w.target_queue) as target_queue, w.trust_mode,
+       n.target_queue, w.trust_mode,
        case when e.state = 'revoked' or e.expires_at <= clock() then 'revoked'
             else 'active' end as state
   from endpoint_webhooks w
   join endpoints e on e.id = w.endpoint_id
-  join agents a on a.id = e.agent_id
-  left join queues q on q.id = w.target_team_queue_id
-   and (a.owner_team_id = q.team_id
-        or exists (select 1 from team_roles r
-                    where r.team_id = q.team_id and r.human_id = a.owner_human_id))
-  left join teams t on t.id = q.team_id
+  join webhook_targets n on n.webhook_id = w.id
  where w.id = %(webhook_id)s
    and exists (select 1 from human_endpoints h
                 where h.endpoint_id = w.endpoint_id and h.human_id = %(human_id)s
