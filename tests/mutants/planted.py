@@ -188,7 +188,7 @@ REST = (
     ),
     Mutant(
         "a hidden head is called empty", SEARCHING,
-        "            if not admitted or (turns", "            if True or (turns",
+        "            if not admitted or (is_last", "            if True or (is_last",
         (BUDGETS, "-k", "waits_for_the_head"),
     ),
     Mutant(
