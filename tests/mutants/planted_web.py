@@ -59,7 +59,8 @@ WEB = (
     Mutant("a name may show as nothing", "app/domain/tokens.py",
            "    if not has_ink(trimmed):", "    if not trimmed:", ("tests/domain/test_ink.py",)),
     Mutant("a rotation names the team that was left", "sql/migrations/0017_names_within_reach.sql",
-           "\n     and (a.owner_team_id = q.team_id\n          or exists (select 1 from team_roles r\n"
+           "\n     and (a.owner_team_id = q.team_id\n"
+           "          or exists (select 1 from team_roles r\n"
            "                      where r.team_id = q.team_id and r.human_id = a.owner_human_id))",
            "", ("tests/audit/test_left_team.py",)),
 )  # fmt: skip
