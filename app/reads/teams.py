@@ -117,6 +117,12 @@ def get_team(db: Database, human: Human, ref: str) -> TeamDetail:
     )
 
 
+def get_row(db: Database, human: Human, ref: str, role: str) -> TeamRow:
+    """The team alone, for an act on it. Raises NotFound, RoleRequired below `role`, Unavailable."""
+    with db.reading() as conn:
+        return require(conn, human, ref, role)
+
+
 def find(conn: Connection, human: Human, ref: str) -> TeamRow:
     """The team as the human's; NotFound outside of it, as for an unknown or suspended one."""
     params = {"human_id": human.id, **endpoint_reference(ref)}

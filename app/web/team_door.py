@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from flask import Response
 
-from app.domain.errors import DomainError, InvalidArgument, RoleRequired
-from app.domain.teams import rank
+from app.domain.errors import DomainError, InvalidArgument
 from app.edge.deps import database, human
 from app.edge.problems import status_for
 from app.reads import teams
@@ -19,10 +18,7 @@ HELP = "teams"
 
 def of(slug: str, role: str = "member") -> TeamRow:
     """The viewer's team by slug or id; NotFound outside of it, RoleRequired below `role`."""
-    team = teams.get_team(database(), human(), slug).team
-    if rank(team.role) < rank(role):
-        raise RoleRequired
-    return team
+    return teams.get_row(database(), human(), slug, role)
 
 
 def blame(form: Form, refused: DomainError) -> int:
