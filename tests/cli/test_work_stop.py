@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from app.cli.work_child import Child
+from app.cli.work_stop import Stop
 from tests.cli.conftest import Cli, Ran
 from tests.cli.fake import DROPPED, Asked, FakeServer, Reply, ok, refused
 from tests.cli.test_work_claims import agent_server, claimed
@@ -101,12 +102,23 @@ def test_a_claim_remembered_with_its_wait_is_fetched_with_its_wait(
     assert len(fake.of("release")) == 1
 
 
-def test_a_command_may_finish_within_the_grace(cli: Cli, fake: FakeServer, gate: Path) -> None:
+def test_a_command_may_finish_within_the_grace(
+    cli: Cli, fake: FakeServer, gate: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     fake.script = agent_server(iter([claimed()]))
+    heeded = threading.Event()
+    ask = Stop.ask
+
+    def tell(stop: Stop) -> None:
+        ask(stop)
+        heeded.set()
+
+    monkeypatch.setattr(Stop, "ask", tell)
 
     def open_gate() -> None:
         with gate.open("wb"):  # waits for the command to read
             os.kill(os.getpid(), signal.SIGTERM)
+            heeded.wait(20)  # until then the command runs on
 
     opener = threading.Thread(target=open_gate)
     opener.start()

@@ -490,7 +490,7 @@ def test_a_database_that_hangs_is_not_waited_for(breakable: tuple[FlaskClient, M
 
     hanging = scraped(client)
     # Nor does it keep a connection: its statements end while the tables still hang.
-    wait_for(lambda: make.value(_WAITING) == 0, 2)
+    wait_for(lambda: make.value(_WAITING) == 0, 20)
     make.run("rollback")
 
     assert is_left_out(hanging)

@@ -115,9 +115,9 @@ def test_timers_re_arm_when_the_clock_moves(
     todo = make.todo(endpoint, state="claimed", lease=300)
     with running(db_url, db, listener):
         clock.advance(301)
-        wait_for(lambda: make.row(todo)["state"] == "pending", 5)
+        wait_for(lambda: make.row(todo)["state"] == "pending", 20)
         clock.advance(3_600)
-        wait_for(lambda: make.row(todo)["state"] == "failed", 5)
+        wait_for(lambda: make.row(todo)["state"] == "failed", 20)
         assert make.value("select state from endpoints where id = %s", endpoint.id) == "revoked"
 
 

@@ -158,7 +158,7 @@ def house(live: Ground) -> Iterator[House]:
     made = House(live, live.fleet[0])
     yield made
     made.open.close()
-    wait_for(made.stream, 5, what="there is room again")
+    wait_for(made.stream, 20, what="there is room again")
     made.open.close()
 
 
@@ -210,7 +210,7 @@ def test_clients_that_come_and_go_leave_nothing_behind(live: Ground) -> None:
         cycle(number)
 
     wait_for(lambda: _held(live, server).sockets == 0, 10, what="every socket is closed")
-    wait_for(lambda: _held(live, server).backends <= before.backends, 5)
+    wait_for(lambda: _held(live, server).backends <= before.backends, 20)
     after = _held(live, server)
     # The server keeps a thread it has once needed; what leaks would be a thread for each cycle.
     assert after.threads <= before.threads + AT_ONCE

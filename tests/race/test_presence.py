@@ -75,7 +75,7 @@ def push(pair: Fleet, lane: Endpoint, token: str) -> str:
 
 
 def _wait_for_bell(ears: Ears, todo: str) -> None:
-    wait_for(lambda: todo in ears.todo_ids, 5, what="a bell of somebody who is in")
+    wait_for(lambda: todo in ears.todo_ids, 20, what="a bell of somebody who is in")
 
 
 def heard(ears: list[Ears]) -> list[dict[str, str]]:
@@ -160,7 +160,7 @@ def test_presence_and_revocation_of_one_server_reach_the_streams_of_the_other(
 
         came_in = time.monotonic()
         here.delete(f"{path}/presence")
-        wait_for(lambda: ears.bells, 5, what="the digest")
+        wait_for(lambda: ears.bells, 20, what="the digest")
         assert ears.bells[0].at - came_in < 5
         assert ears.bells[0].meta == digest(1, "operator")
         _wait_for_bell(ears, push(pair, lane, token))

@@ -32,9 +32,9 @@ def test_what_a_removed_member_held_rings_one_stream_once(pair: Fleet) -> None:
         left = stack.enter_context(listening(pair[0].url, make.credential(worker)))
 
         assert admin.delete(f"/teams/{team.slug}/members/{leaver.id}").status == 200
-        wait_for(lambda: any(held in each.todo_ids for each in ears), 5, what="the bell")
+        wait_for(lambda: any(held in each.todo_ids for each in ears), 20, what="the bell")
         later = admin.post(f"/teams/{team.slug}/queues/inbox/todos", {"title": "t"}).json["id"]
-        wait_for(lambda: any(later in each.todo_ids for each in ears), 5, what="a later bell")
+        wait_for(lambda: any(later in each.todo_ids for each in ears), 20, what="a later bell")
 
         rung = [todo for each in ears for todo in each.todo_ids]
         assert sorted(rung) == sorted([str(held), str(later)])

@@ -19,6 +19,8 @@ from tests.support.wait import wait_for
 
 pytestmark = [pytest.mark.race, pytest.mark.timeout(300)]
 DAY = {"period": "day", "tz": "UTC", "start": "00:00"}
+PATIENCE = 20.0  # seconds; a worker without its bell would ask after 30
+LANES = 4
 
 
 @contextmanager
@@ -60,27 +62,30 @@ def test_a_worker_is_woken_by_its_bell_and_sleeps_while_its_queue_is_closed(
         # Idle by now, on its stream: one bell from the other server is one todo.
         for _ in range(3):
             todo = one.push(server=0)
-            wait_for(lambda: is_done(one, todo), 5, what="a todo is done")  # noqa: B023
+            wait_for(lambda: is_done(one, todo), PATIENCE, what="a todo is done")  # noqa: B023
 
         one.policy(max_claims_per_window=1, window=DAY)
         todos = [one.push() for _ in range(3)]
-        wait_for(lambda: "used up its budget" in log.read_text(), 5, what="it says why it waits")
+        wait_for(lambda: "used up its budget" in log.read_text(), PATIENCE,
+                 what="it says why it waits")
         assert attempts(one) == 5
         one.policy(max_claims_per_window=100, window=DAY)
-        wait_for(lambda: all(is_done(one, each) for each in todos), 5, what="woken by reopening")
+        wait_for(lambda: all(is_done(one, each) for each in todos), PATIENCE,
+                 what="woken by reopening")
 
     assert "Trying again" not in log.read_text()
 
 
 @pytest.mark.req("REQ-8")
-def test_a_worker_drains_a_backlog_that_one_bell_announced(pair: Fleet, tmp_path: Path) -> None:
-    """One bell, many todos: whoever claims wakes the next lane, until the queue is empty."""
+def test_a_worker_drains_a_backlog_that_a_bell_announced(pair: Fleet, tmp_path: Path) -> None:
+    """Fewer bells than todos: whoever claims wakes the next lane, until the queue is empty."""
     one, log = lane(pair), tmp_path / "worker.log"
     one.policy(max_in_flight=0)
     todos = one.fill(12)
-    with working(pair[0], one, "--concurrency", "4", log=log):
+    with working(pair[0], one, "--concurrency", str(LANES), log=log):
         wait_for(lambda: "is paused" in log.read_text(), 20, what="the worker says why it waits")
         one.policy(server=1, max_in_flight=50)
-        wait_for(lambda: all(is_done(one, each) for each in todos), 15, what="all are done")
+        wait_for(lambda: all(is_done(one, each) for each in todos), PATIENCE, what="all are done")
 
-    assert one.reopens() == 1
+    # A lane refused just before the queue opened may mark it just after, and is owed its own bell.
+    assert 1 <= one.reopens() <= LANES

@@ -364,7 +364,7 @@ def test_the_fifth_stream_of_a_session_is_not_live_and_the_first_to_leave_makes_
             again.next()
             return again.next().event == "live"
 
-    wait_for(is_let_in, 3)
+    wait_for(is_let_in, 20)
     for stream in streams:
         stream.close()
 
