@@ -8,6 +8,7 @@ import os
 collect_ignore = [] if os.environ.get("A11Y_SCREEN_READER") else ["screen_reader"]
 
 pytest_plugins = [
+    "tests.support.once",
     "tests.support.pg",
     "tests.support.clock",
     "tests.support.make",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 pytest_plugins = [
+    "tests.support.once",
     "tests.support.pg",
     "tests.support.clock",
     "tests.support.make",
