@@ -72,7 +72,8 @@ def test_fifty_claimers_hold_nothing_once_reach_is_lost(
         answers = all_returned(together(CLAIMERS + 1, act))
 
         assert answers[-1].status == 200
-        assert {answer.status for answer in answers[:-1]} <= {200, 401, 404}
+        # 429: many rounds of refused credentials come from one address (agent-api.md, "Rules").
+        assert {answer.status for answer in answers[:-1]} <= {200, 401, 404, 429}
         assert all(answer.status == 200 for answer in answers[:-1:5])
         held = pair.make.value("select count(*) from todos where state = 'claimed'"
                                " and claimed_by_endpoint_id = %s", lane.id)
