@@ -18,6 +18,9 @@ ROOT = Path(__file__).resolve().parent.parent
 RACES = "race or crash"  # these kill and wait, each with servers and databases of its own
 _COUNTER = "tests.support.rounds"
 APART = ("soak", "bench", "mutants")  # never in the default run
+# In the order given: xdist would begin the files with the fewest tests last, and of those are the
+# longest.
+_BY_FILE = ("--dist", "loadfile", "--no-loadscope-reorder")
 _NOTHING_COLLECTED = 5
 _CLOSING = re.compile(r"^=+ (.+) in [0-9.]+s(?: \([0-9:, days]+\))? =+$|^(.+) in [0-9.]+s")
 _COUNT = re.compile(r"([0-9]+) ([a-z]+)")
@@ -114,8 +117,8 @@ def _pytest(folders: list[str], rest: list[str]) -> list[Phase]:
     apart = [f"--ignore=tests/{name}" for name in APART if f"tests/{name}" not in folders]
     if "tests/soak" in folders:
         # Long rounds mostly wait (for leases, crashes, restarts), so files run side by side.
-        long = [*base, *apart, "-n", "2", "--dist", "loadfile", "--timeout=0", "--durations=15",
-                *folders, *_lengthened(), *rest]
+        long = [*base, *apart, "-n", "2", *_BY_FILE, "--timeout=0", "--durations=15",
+                *_lengthened(), *folders, *rest]
         planted = Phase("mutants", [sys.executable, "-m", "tests.mutants"])
         return [Phase("soak", long, environment={"TESTS_LONG": "1"}), *([] if rest else [planted])]
     if any(f"tests/{name}" in folders for name in APART):
@@ -123,10 +126,10 @@ def _pytest(folders: list[str], rest: list[str]) -> list[Phase]:
     if "-m" in rest or any("::" in word for word in rest):
         return [Phase("tests", [*base, *apart, *folders, *rest])]
     cores = str(max(2, os.cpu_count() or 2))
-    side_by_side = ["-n", cores, "--dist", "loadfile", "-m", f"not ({RACES})"]
+    side_by_side = ["-n", cores, *_BY_FILE, "-m", f"not ({RACES})"]
     # Not with the others, whose browsers and databases keep the cores busy; but a race mostly
     # waits, and three files of them at a time take a third as long.
-    in_threes = ["-n", "3", "--dist", "loadfile", "-m", RACES]
+    in_threes = ["-n", "3", *_BY_FILE, "-m", RACES]
     return [
         Phase("side by side", [*base, *apart, *side_by_side, *folders, *rest]),
         Phase("races", [*base, *apart, *in_threes, *folders, *rest]),
@@ -140,14 +143,18 @@ def _reader(rest: list[str]) -> Phase:
 
 
 def _lengthened() -> list[str]:
-    """The test files whose number of rounds depends on the run, by themselves or by a helper."""
+    """The test files whose number of rounds depends on the run, by themselves or by a helper.
+
+    The storms first, then the other races: at the end one of them would keep one core busy alone.
+    """
     uses = {path: _imported(path) for path in (ROOT / "tests").rglob("*.py")}
     counting = {_COUNTER} | {_module(path) for path, names in uses.items() if _COUNTER in names}
-    return sorted(
+    found = [
         str(path.relative_to(ROOT))
         for path, names in uses.items()
         if path.name.startswith("test_") and counting & names
-    )
+    ]
+    return sorted(found, key=lambda name: ("storm" not in name, "/race/" not in name, name))
 
 
 def _imported(path: Path) -> set[str]:
