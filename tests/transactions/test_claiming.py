@@ -238,14 +238,16 @@ def test_a_key_replays_its_claim_while_the_attempt_is_open(db: Database, make: M
 @pytest.mark.rule("R61: two calls with one key at once make one claim")
 def test_one_key_used_twice_at_once_makes_one_claim(db: Database, make: Make) -> None:
     endpoint = make.endpoint()
-    for _ in range(5):
-        make.todo(endpoint)
-    keyed = ClaimRequest(claim_key="key-1", args_hash=b"a" * 32)
+    for turn in range(1, 11):
+        for _ in range(5):
+            make.todo(endpoint)
+        keyed = ClaimRequest(claim_key=f"key-{turn}", args_hash=b"a" * 32)
 
-    answers = all_returned(together(8, lambda _: take(db, endpoint, request=keyed)))
+        answers = all_returned(
+            together(8, lambda _, keyed=keyed: take(db, endpoint, request=keyed)))
 
-    assert len({answer.todo.id for answer in answers}) == 1
-    assert make.value("select count(*) from todo_attempts") == 1
+        assert len({answer.todo.id for answer in answers}) == 1
+        assert make.value("select count(*) from todo_attempts") == turn
 
 
 @pytest.mark.rule("R39: unreadable policy tables refuse budgeted queues and no other")
