@@ -106,6 +106,13 @@ class Scene:
             "select count(*) from pg_stat_activity where %s = any(pg_blocking_pids(pid))",
             holder.info.backend_pid)))
 
+    def activity(self) -> list[tuple[object, ...]]:
+        """Who does what in the database now, and behind whom, for the message of a failure."""
+        return self.make.rows(
+            "select pid, state, wait_event, pg_blocking_pids(pid), now() - state_change,"
+            " left(query, 120) from pg_stat_activity where datname = current_database()"
+            " order by state, pid")
+
     @contextlib.contextmanager
     def holding(self, todos: Sequence[TodoId]) -> Iterator[psycopg.Connection]:
         """A connection that holds what claims of `todos` wait for."""
@@ -163,8 +170,11 @@ class Patient:
 
         The answers of those who got none.
         """
-        wait_for(lambda: self._scene.blocked_by(self._keeper) >= 8 or any(
-            answer.done() for answer in self._answers), 30, what="the patient wait")
+        try:
+            wait_for(lambda: self._scene.blocked_by(self._keeper) >= 8 or any(
+                answer.done() for answer in self._answers), 30)
+        except AssertionError as late:
+            raise AssertionError(self._scene.activity()) from late
         self._keeper.rollback()
         answers = [answer.result(60) for answer in self._answers]
         return [answer.body for answer in answers if answer.status != 200]
