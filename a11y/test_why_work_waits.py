@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Error, Locator, Page, expect
 
 from a11y.support.browser import Visit
 from a11y.support.site import Site
@@ -76,6 +77,14 @@ def test_each_reason_has_its_own_words_and_only_deferred_todos_a_chip(
     assert said["reviews"] == said["notes"] == []
 
 
+def picture(mark: Locator) -> bytes:
+    """What a mark looks like; its header may be drawn anew meanwhile."""
+    for _ in range(5):
+        with contextlib.suppress(Error):
+            return mark.screenshot(timeout=5000) if mark.count() else b"none"
+    raise AssertionError("never still enough for a picture")
+
+
 def test_every_state_differs_without_colour_in_word_mark_and_rule(
     visit: Start, site: Site
 ) -> None:
@@ -90,8 +99,7 @@ def test_every_state_differs_without_colour_in_word_mark_and_rule(
         words.append(one.locator(".tag").inner_text().strip())
         rules.append(one.evaluate("one => { const s = getComputedStyle(one);"
                                   " return s.borderLeftWidth + ' ' + s.borderLeftStyle }"))
-        mark = one.locator(".tag svg")
-        marks.append(mark.screenshot() if mark.count() else b"none")
+        marks.append(picture(one.locator(".tag svg")))
 
     assert words == ["Admitting", "At limit", "Budget used up", "Paused", "Unavailable"]
     assert len(set(marks)) == 5

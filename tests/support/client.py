@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -15,6 +15,7 @@ from app import create_app
 from app.db.database import Database
 from app.db.listener import Listener
 from app.domain.callers import Endpoint, Human
+from app.edge import deps
 from app.edge.deps import EdgeConfig
 from tests.support import page
 from tests.support.make import Make
@@ -100,11 +101,13 @@ def edge_config() -> EdgeConfig:
 
 
 @pytest.fixture
-def app(edge_config: EdgeConfig, db: Database, listener: Listener) -> Flask:
-    """The whole application over `db`."""
+def app(edge_config: EdgeConfig, db: Database, listener: Listener) -> Iterator[Flask]:
+    """The whole application over `db`; its doorbells end with the test."""
     made = create_app(edge_config, db, listener)
     made.test_client_class = CheckingClient
-    return made
+    yield made
+    with made.app_context():
+        deps.state().ringer.close()
 
 
 @pytest.fixture
