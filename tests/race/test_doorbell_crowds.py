@@ -240,21 +240,24 @@ def _reopening(pair: Fleet, birds: Canaries, backlog: int) -> tuple[dict[str, in
 def test_slow_dead_and_stopped_clients_hold_up_nobody_and_give_everything_back(
     pair: Fleet, birds: Canaries
 ) -> None:
-    _cycle(pair, birds)
+    for _ in range(rounds(1, 5)):
+        _cycle(pair, birds)
     threads, memory = _threads(pair[0]), _memory(pair[0])
     for _ in range(rounds(2, 30)):
         _cycle(pair, birds)
 
-    assert _threads(pair[0]) <= threads + 8  # the server's pool keeps what it once needed
+    # The server's pool keeps what it once needed; a cycle that lost its streams would add eight.
+    assert _threads(pair[0]) <= threads + rounds(12, 32)
     assert _memory(pair[0]) < memory + 24 * 2**20
 
 
 def _cycle(pair: Fleet, birds: Canaries) -> None:
     """Bells for an endpoint whose streams are dead, gone or unread, beside one that listens."""
     one = lane(pair)
-    streams = [_raw(pair[0], one.credential) for _ in range(7)]
-    ports = {each.getsockname()[1] for each in streams}
-    with contextlib.closing(opened(pair[0].url, one.credential)) as ears:
+    with contextlib.ExitStack() as stack:  # a failure leaves no socket to the tests after it
+        streams = [stack.enter_context(_raw(pair[0], one.credential)) for _ in range(7)]
+        ports = {each.getsockname()[1] for each in streams}
+        ears = stack.enter_context(contextlib.closing(opened(pair[0].url, one.credential)))
         for number, each in enumerate(streams[:4]):
             _drop(each, rudely=number % 2 == 0)
         began = time.monotonic()
@@ -262,13 +265,26 @@ def _cycle(pair: Fleet, birds: Canaries) -> None:
             one.push(server=number % 2)
         birds.sing()  # behind 16 bells, most of them for streams that nobody reads
         assert time.monotonic() - began < 5
-        wait_for(lambda: ears.bells, 60, what="a bell for the one who listens")
-    for each in streams:
-        _drop(each, rudely=True)
+        _ring_until_heard(one, ears)
+        ears.close()
+        for each in streams:
+            _drop(each, rudely=True)
     wait_for(lambda: not ports & _far_ports(pair[0]), 30, what="connections are given back")
     again = [opened(pair[0].url, one.credential) for _ in range(8)]  # so all places were
     for stream in again:
         stream.close()
+
+
+def _ring_until_heard(one: Lane, ears: Ears) -> None:
+    """Whoever listens is rung before long, though a bell goes to one stream alone, and the streams
+    that nobody reads, which another process of the server may hold, get their share of them.
+    """
+    for _ in range(30):
+        with contextlib.suppress(AssertionError):
+            wait_for(lambda: ears.bells, 2)
+            return
+        one.push()
+    raise AssertionError("the one who listens hears nothing")
 
 
 def _raw(server: Server, credential: str) -> socket.socket:
