@@ -46,7 +46,9 @@ def test_the_links_page_is_one_heading_and_one_button(visit: Start, site: Site) 
 def test_a_used_link_says_in_words_how_to_get_another(visit: Start, site: Site) -> None:
     person = visit(site.url)
     path = site.link().removeprefix(site.url)
-    press_on(person.open(path), "Sign in")
+    first = person.open(path)
+    press_on(first, "Sign in")
+    expect(first.get_by_role("heading", level=1)).to_have_text("Board")
 
     page = person.open(path)
 
