@@ -221,8 +221,7 @@ class WorkerDatabase:
         self._empty(self._cleaner)
 
     def close(self) -> None:
-        """Leaves the database, so that it can be dropped."""
-        self.pool.close()
+        """Ends the backend that empties it; the pool is its maker's."""
         if self._cleaner is not None:
             self._cleaner.close()
 
